@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -10,6 +11,7 @@ from tests.columns.drawn import Pair, column, sorted_keys, unpacked
 from tests.strategies import examples
 
 from corollary.columns import Pairs, TripleIndex
+from corollary.columns import triples as index_module
 from corollary.columns.triples import FIRST_VIRTUAL
 from corollary.columns.tuning import MAX_IDS_IN_TABLE
 from corollary.terms.dictionary import KIND_SHIFT, Kind
@@ -155,3 +157,21 @@ class IndexMachine(RuleBasedStateMachine):
 
 TestTripleIndex = IndexMachine.TestCase
 TestTripleIndex.settings = settings(max_examples=examples(50), stateful_step_count=15, deadline=None)
+
+
+@pytest.mark.parametrize("facts_per_look_up", [0, 1, 1 << 20])
+@quick
+@given(drawn=st.lists(triples), probes=st.lists(terms, max_size=12))
+def test_predicates_of_one_term(facts_per_look_up: int, drawn: list[Triple], probes: list[int]) -> None:
+    """All predicates of a term, and maybe others until there is a directory: at once, or later."""
+    facts = real({*drawn})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_module, "FACTS_PER_RELATION_LOOKED_UP", facts_per_look_up)
+        index = index_of(drawn)
+        for probe in probes:
+            of_subject, of_object = index.predicates_beside(probe, None), index.predicates_beside(None, probe)
+            assert {p for s, p, _ in facts if s == probe} <= {*of_subject} <= {p for _, p, _ in facts}
+            assert {p for _, p, o in facts if o == probe} <= {*of_object} <= {p for _, p, _ in facts}
+            if facts_per_look_up > len(facts) > 0:
+                assert {*of_subject} == {p for s, p, _ in facts if s == probe}
+                assert {*of_object} == {p for _, p, o in facts if o == probe}

@@ -148,3 +148,28 @@ def test_distinct_solutions_under_a_limit_are_not_all_found(monkeypatch: pytest.
         query = f"PREFIX ex: <{EX}> SELECT DISTINCT ?s ?o {{ ?s ex:p ?m . ?m ex:q ?o {condition} }} LIMIT 10"
         assert len(graph.query(query)) == 10
         assert found < 400
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    joined=PATTERNS,
+    chosen=st.sets(st.sampled_from("abcd"), min_size=1),
+    is_small=st.booleans(),
+)
+def test_distinct_values_of_some_variables(
+    graph: Graph, joined: list[str], chosen: set[str], is_small: bool
+) -> None:
+    """Variables that are not asked for need not be bound, also beside a free predicate."""
+    group, names = " . ".join(joined), sorted(chosen)
+    rows = {tuple(row.get(name) for name in names) for row in asked(graph, f"SELECT * {{ {group} }}")}
+    with pytest.MonkeyPatch.context() as patch:
+        if is_small:
+            patch.setattr(patterns, "ROWS_PER_CHUNK", 3)
+        found = asked(graph, f"SELECT DISTINCT {' '.join('?' + name for name in names)} {{ {group} }}")
+    assert len(found) == len(rows)
+    assert {tuple(row.get(name) for name in names) for row in found} == rows
+
+
+def asked(graph: Graph, query: str) -> list[dict[str, Any]]:
+    result = graph.query(f"PREFIX : <http://example.org/> {query}")
+    return [{str(name): value for name, value in row.items()} for row in result.bindings]

@@ -304,6 +304,11 @@ class CompressedRelation(Relation):
             self._legal = int(self.subject_counts(subjects[subjects < FIRST_LITERAL]).sum())
         return self._legal
 
+    def legal(self) -> Relation:
+        """As ``Relation.legal``. The facts are listed if some subject is a literal."""
+        count = self.legal_count()
+        return self if count == self.size else Relation(Pairs(self.pairs().keys[:count]))
+
     def generators(self) -> Keys:
         """As ``Relation.generators``: those of the whole closure."""
         return union(sorted_unique(self._closure.edges), self._beside.pairs().keys)

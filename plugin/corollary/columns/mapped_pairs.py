@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns.column_file import ColumnFile
-from corollary.columns.pairs import HALF, NO_KEYS, Pairs
+from corollary.columns.pairs import HALF, LOW_HALF, NO_KEYS, Pairs, firsts
+from corollary.columns.tuning import MIN_CHUNKS_SKIPPED
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
 
@@ -82,6 +83,26 @@ class KeyColumn:
             start = max(start, (after - 1) * KEYS_PER_CHUNK)
             end = min(end, beyond * KEYS_PER_CHUNK)
         return start, self.whole(start, end)
+
+    def around(self, start: int, end: int, halves: Column) -> Keys:
+        """Those keys of a relation from ``start`` to ``end`` whose first halves are among ``halves``, and
+        maybe more. They are copied if they stand in chunks far apart, of which others are not checked yet.
+        """
+        first, last = start // KEYS_PER_CHUNK, (end - 1) // KEYS_PER_CHUNK
+        are_checked = self._is_checked.find(0, first, last + 1) < 0
+        if are_checked or last - first <= MIN_CHUNKS_SKIPPED or halves.size > last - first:
+            return self.near(start, end, int(halves.min()), int(halves.max()))[1]
+        keys, fences = halves.astype(np.uint64) << HALF, self._fences[first + 1 : last + 1]
+        is_needed = np.zeros(last - first + 2, np.int64)
+        np.add.at(is_needed, fences.searchsorted(keys), 1)
+        np.add.at(is_needed, fences.searchsorted(keys | LOW_HALF, "right") + 1, -1)
+        needed = first + np.flatnonzero(np.cumsum(is_needed))
+        if needed[-1] - needed[0] < MIN_CHUNKS_SKIPPED + needed.size:
+            needed = np.arange(needed[0], needed[-1] + 1)
+        cuts = np.flatnonzero(np.diff(needed) > 1) + 1
+        runs = [(run[0] * KEYS_PER_CHUNK, (run[-1] + 1) * KEYS_PER_CHUNK) for run in np.split(needed, cuts)]
+        parts = [self.whole(max(start, int(begin)), min(end, int(stop))) for begin, stop in runs]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _check(self, start: int, end: int) -> None:
         if start >= end:
@@ -209,9 +230,22 @@ class MappedPairs(Pairs):
         """As ``Pairs.second_count``: what the file says."""
         return self._counts[1]
 
+    def piece(self, start: int, end: int) -> Keys:
+        """As ``Pairs.piece``. Only these are read."""
+        return self._orders.by_first.whole(self._start + start, min(self._start + end, self._end))
+
+    def has_second_from(self, power: int) -> bool:
+        """As ``Pairs.has_second_from``. One chunk is read."""
+        last = self._orders.by_second.whole(self._end - 1, self._end) if len(self) else NO_KEYS
+        return last.size > 0 and int(last[0]) >> 32 >= power
+
     def keys_near(self, halves: Column) -> Keys:
-        """As ``Pairs.keys_near``: from the chunks between the least and the greatest of ``halves``."""
+        """As ``Pairs.keys_near``: from the chunks where they can be, and maybe others."""
         return self._near(self._orders.by_first, halves)
+
+    def keys_around(self, probes: Keys) -> Keys:
+        """As ``Pairs.keys_around``: from the chunks where they can be, and maybe others."""
+        return self._near(self._orders.by_first, firsts(probes))
 
     def by_object_near(self, halves: Column) -> Keys:
         """As ``keys_near``, in the order by object."""
@@ -220,7 +254,7 @@ class MappedPairs(Pairs):
     def _near(self, column: KeyColumn, halves: Column) -> Keys:
         if not halves.size:
             return NO_KEYS
-        return column.near(self._start, self._end, int(halves.min()), int(halves.max()))[1]
+        return column.around(self._start, self._end, halves)
 
     def _of(self, column: KeyColumn, half: int) -> tuple[int, Pairs]:
         """The place of the first key near a half, and the keys there as pairs."""
@@ -256,9 +290,10 @@ class MappedPairs(Pairs):
         """As ``Pairs.count_first``."""
         return self._of(self._orders.by_first, first)[1].count_first(first)
 
-    def count_second(self, second: int) -> int:
+    def count_second(self, second: int, below: int = 1 << 32) -> int:
         """As ``Pairs.count_second``."""
-        return self._of(self._orders.by_second, second)[1].count_first(second)
+        near = self._of(self._orders.by_second, second)[1]
+        return near.count_below((second << 32) + below) - near.count_below(second << 32)
 
 
 class PartOfPairs(Pairs):

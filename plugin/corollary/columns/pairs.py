@@ -422,8 +422,16 @@ class Pairs:
         """The inverse pairs. Both arrays are shared."""
         return Pairs(self.by_object, self.keys, (self._distinct_by_object, self._distinct))
 
+    def piece(self, start: int, end: int) -> Keys:
+        """The keys from place ``start`` to ``end``, or to the last one: a view."""
+        return self.keys[start:end]
+
     def keys_near(self, halves: Column) -> Keys:
         """Keys among which are all those with these first halves."""
+        return self.keys
+
+    def keys_around(self, probes: Keys) -> Keys:
+        """Keys among which are all of these that are in the set."""
         return self.keys
 
     def by_object_near(self, halves: Column) -> Keys:
@@ -492,9 +500,9 @@ class Pairs:
         """The number of pairs with the given first half."""
         return _count(self._look(), first) if self.keys.size else 0
 
-    def count_second(self, second: int) -> int:
-        """The number of pairs with the given second half."""
-        return _count(self._look_by_object(), second) if self.keys.size else 0
+    def count_second(self, second: int, below: int = 1 << 32) -> int:
+        """The number of pairs with the given second half, and a first half below a bound."""
+        return _count(self._look_by_object(), second, below) if self.keys.size else 0
 
     def _look_by_object(self) -> memoryview:
         """A memory view of the inverse keys."""
@@ -596,11 +604,11 @@ def _column_beside(keys: Keys, view: memoryview, half: int) -> Column:
     return seconds(keys[start : bisect_left(view, (half + 1) << 32, start)])
 
 
-def _count(view: memoryview, half: int) -> int:
+def _count(view: memoryview, half: int, below: int = 1 << 32) -> int:
     start = bisect_left(view, half << 32)
     if start == len(view) or view[start] >> 32 != half:
         return 0
-    return bisect_left(view, (half + 1) << 32, start) - start
+    return bisect_left(view, (half << 32) + below, start) - start
 
 
 NO_PAIRS = Pairs(NO_KEYS, NO_KEYS)

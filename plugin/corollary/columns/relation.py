@@ -35,6 +35,7 @@ from corollary.columns.pairs import (
     spread,
     union,
 )
+from corollary.columns.pairs_below import PairsBelow
 from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
@@ -171,7 +172,7 @@ class Relation:
     def contains(self, keys: Keys) -> Mask:
         """A mask of the packed facts that are present."""
         base, added, removed = self._parts
-        return contains(base.keys, keys, added.keys, removed.keys)
+        return contains(base.keys_around(keys), keys, added.keys, removed.keys)
 
     def common(self, keys: Keys) -> Keys:
         """The packed facts that are present, in the order of ``keys``."""
@@ -216,14 +217,14 @@ class Relation:
     def usual_counts(self) -> tuple[int, int]:
         """About ``subject_count`` and ``object_count``, for estimates: the latest changes are not folded."""
         base = self._parts[0]
-        if not base.keys.size:
+        if not len(base):
             base = self.pairs()
         return base.first_count(), base.second_count()
 
     def chunks(self, size: int) -> Iterator[Keys]:
         """All facts as sorted keys, in ascending parts of about ``size`` facts."""
-        keys = self.pairs().keys
-        return (keys[start : start + size] for start in range(0, keys.size, size))
+        pairs = self.pairs()
+        return (pairs.piece(start, start + size) for start in range(0, len(pairs), size))
 
     def inverse(self) -> Relation:
         """The relation with subjects and objects exchanged. All arrays are shared."""
@@ -348,6 +349,15 @@ class Relation:
             base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
             self._legal = base + added - removed
         return self._legal
+
+    def legal(self) -> Relation:
+        """The facts whose subject is no literal. Cost: that of the overlay; both orders are shared."""
+        if self.legal_count() == self.size:
+            return self
+        base, added, removed = (
+            PairsBelow(part, FIRST_LITERAL) if len(part) else part for part in self._parts
+        )
+        return Relation(base, added, removed)
 
 
 def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:

@@ -28,7 +28,13 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation, merged
-from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE, MAX_IDS_PER_ROW, MIN_KEYS_MERGED
+from corollary.columns.tuning import (
+    FACTS_PER_RELATION_LOOKED_UP,
+    MAX_ARRAYS_MERGED,
+    MAX_IDS_IN_TABLE,
+    MAX_IDS_PER_ROW,
+    MIN_KEYS_MERGED,
+)
 from corollary.kernels.sorted import Column, Keys
 from corollary.kernels.threads import spread_over_threads
 from corollary.kernels.tuning import MIN_ELEMENTS_CUT
@@ -52,6 +58,7 @@ class TripleIndex:
         self._legal_count: int | None = None  # counted on demand
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
+        self._looked_up = 0  # relations, for facts of one term
         self._known: frozenset[int] = frozenset()
         self._most_ends = (0, (1, 1))  # of how many facts, and what ``most_ends`` returns for them
 
@@ -79,6 +86,7 @@ class TripleIndex:
         copy._relations = dict(self._relations)
         copy._fact_count, copy._legal_count = self._fact_count, self._legal_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
+        copy._looked_up = self._looked_up
         copy._known, copy._most_ends = self._known, self._most_ends
         return copy
 
@@ -303,6 +311,21 @@ class TripleIndex:
             self._by_subject = Relation(Pairs.of(np.concatenate(parts or [NO_KEYS])))
         return self._by_subject
 
+    def predicates_beside(self, subject: int | None, value: int | None) -> list[int]:
+        """Predicates among which are all those of the facts of a subject, or of an object if that is None.
+
+        Cost: the number of predicates, until so many look-ups were made that a directory takes less time.
+        """
+        directory = self._by_object if subject is None else self._by_subject
+        if directory is None:
+            self._looked_up += len(self._relations)
+            if self._looked_up * FACTS_PER_RELATION_LOOKED_UP <= self.fact_count():
+                return self.predicates()
+            directory = self.predicates_of_objects() if subject is None else self.predicates_of_subjects()
+        term = value if subject is None else subject
+        assert term is not None
+        return directory.objects(term)
+
     def predicates_of_objects(self) -> Relation:
         """The directory object -> predicates, as pairs (object, predicate)."""
         if self._by_object is None:
@@ -337,13 +360,7 @@ class TripleIndex:
 
     def legal(self) -> TripleIndex:
         """The facts that RDF allows. Relations with no other facts are shared."""
-        relations = {}
-        for predicate, relation in self.relations():
-            count = self.legal_count(predicate)
-            if count:
-                hides = count < len(relation)
-                relations[predicate] = Relation(Pairs(relation.pairs().keys[:count])) if hides else relation
-        return TripleIndex(relations)
+        return TripleIndex({p: relation.legal() for p, relation in self.relations() if self.legal_count(p)})
 
     def columns(self, *, legal: bool = True) -> Columns:
         """All facts as columns subject, predicate, object, sorted by predicate, subject, object.

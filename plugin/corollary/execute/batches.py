@@ -169,6 +169,8 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
 
 def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     """Join where the predicate is free: bind the predicate first, by a directory or to every predicate."""
+    if batch.size == 1:
+        return _join_open_predicate_of_one(batch, atom, facts)
     predicates = facts.predicates()
     if len(predicates) > MAX_RELATIONS_TRIED and (batch.knows(atom.s) or batch.knows(atom.o)):
         if batch.knows(atom.s):
@@ -179,11 +181,24 @@ def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
         extended = batch.take(rows)
         extended.columns[atom.p] = found
         return _join_bound_predicate(extended, atom, facts) if extended.size else Batch.none()
-    if batch.size == 1:
-        s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (atom.s, atom.o))
-        if (s < 0) != (o < 0) and atom.p not in (s, o):
+    return _join_each(batch, atom, facts, predicates)
+
+
+def _join_open_predicate_of_one(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """As ``_join_open_predicate``, for one row."""
+    s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (atom.s, atom.o))
+    if s < 0 and o < 0:
+        predicates = facts.predicates()
+    else:
+        predicates = facts.predicates_beside(s if s >= 0 else None, o)
+        if (s < 0 or o < 0) and atom.p not in (s, o):
             return _matches_of_one(batch, atom.p, s, o, predicates, facts)
-        predicates = [predicate for predicate in predicates if facts.has_match(s, predicate, o)]
+    matching = [predicate for predicate in predicates if facts.has_match(s, predicate, o)]
+    return _join_each(batch, atom, facts, matching)
+
+
+def _join_each(batch: Batch, atom: Atom, facts: TripleIndex, predicates: Sequence[int]) -> Batch:
+    """Join every row with the facts of each of some predicates."""
     parts = []
     for predicate in predicates:
         extended = Batch(batch.size, dict(batch.columns))

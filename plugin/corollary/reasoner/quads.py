@@ -220,10 +220,8 @@ def matching(index: TripleIndex, s: int | None, p: int | None, o: int | None) ->
     """Yields the matches of a pattern by predicate: packed, sorted, unique. None matches any term."""
     if p is not None:
         predicates = [p]
-    elif s is not None:
-        predicates = index.predicates_of_subjects().objects(s)
-    elif o is not None:
-        predicates = index.predicates_of_objects().objects(o)
+    elif s is not None or o is not None:
+        predicates = index.predicates_beside(s, o)
     else:
         predicates = index.all_predicates()
     for predicate in predicates:

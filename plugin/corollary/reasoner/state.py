@@ -17,7 +17,7 @@ import numpy as np
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import NO_KEYS, Pairs, difference, firsts, seconds, union
-from corollary.columns.relation import FIRST_LITERAL_KEY, Relation
+from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation
 from corollary.evaluate import MaterialisedView
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
@@ -95,15 +95,11 @@ class View:
         """The shown facts that match a pattern; None matches any term. Lazy; each fact once."""
         if p is not None:
             return iter(self._match(s, p, o))
-        if s is not None:
-            if o is None and self._is_arranged():
-                assert self._by_subject is not None
-                return self._by_subject.facts_of(s)
-            predicates = self.index.predicates_of_subjects().objects(s)
-        elif o is not None:
-            predicates = self.index.predicates_of_objects().objects(o)
-        else:
-            predicates = self.index.predicates()
+        if s is not None and o is None and self._is_arranged():
+            assert self._by_subject is not None
+            return self._by_subject.facts_of(s)
+        is_any = s is None and o is None
+        predicates = self.index.predicates() if is_any else self.index.predicates_beside(s, o)
         return chain.from_iterable(self._match(s, predicate, o) for predicate in predicates)
 
     def _match(self, s: int | None, p: int, o: int | None) -> Iterable[Fact]:
@@ -192,7 +188,9 @@ class View:
         legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
         if legal == len(relation):
             return relation
-        keys = relation.pairs().keys
+        if self.explicit.legal_count(predicate) == len(self.explicit.relation(predicate)):
+            return relation.legal() if legal else EMPTY
+        keys = relation.pairs().keys  # facts that RDF does not allow are explicit
         doubtful = keys[legal:]
         doubtful = doubtful[self.explicit.relation(predicate).contains(doubtful)]
         return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))

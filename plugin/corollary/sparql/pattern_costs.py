@@ -71,11 +71,12 @@ class PatternCosts:
 
     def has_end(self, pattern: Pattern) -> bool:
         """Whether at most one end of a pattern with a constant predicate is asked for."""
-        if not self.unwanted:
-            return False
+        return type(pattern.p) is int and pattern.p >= 0 and self.leaves_out_end(pattern)
+
+    def leaves_out_end(self, pattern: Pattern) -> bool:
+        """Whether at most one end of a pattern is asked for, and none has values from the start."""
         ends = {pattern.s, pattern.o}
-        is_free = self.given.isdisjoint(ends) and not self.unwanted.isdisjoint(ends)
-        return is_free and type(pattern.p) is int and pattern.p >= 0
+        return not self.unwanted.isdisjoint(ends) and self.given.isdisjoint(ends)
 
     def growth(self, known: Collection[int], pattern: Pattern) -> float:
         """The expected number of result rows for each row that binds the ``known`` variables."""

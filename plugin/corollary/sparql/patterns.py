@@ -173,6 +173,9 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
+        is_open = type(p) is int and not any(map(batch.knows, (s, p, o)))
+        if is_open and self.costs.leaves_out_end(pattern):
+            return self._ends_of_all(batch, pattern)
         if batch.columns or batch.size > 1 or type(p) is not int or s >= 0 or o >= 0 or len({s, p, o}) < 3:
             return [self._extend(batch, pattern)]
         return self._scanned(pattern, limit)
@@ -192,6 +195,13 @@ class PatternJoin:
                     parts, rows = [], 0
         if parts:
             yield stacked(parts)
+
+    def _ends_of_all(self, batch: Batch, pattern: Pattern) -> Iterator[Batch]:
+        """The rows joined with each predicate, and with one end of its relation or with none."""
+        for predicate in self.costs.index.predicates():
+            part = self._with_end(batch, pattern._replace(p=predicate))
+            if part.size:
+                yield Batch(part.size, {**part.columns, pattern.p: filled(part.size, predicate)})
 
     def _with_end(self, batch: Batch, pattern: Pattern) -> Batch:
         """The rows joined with one end of a relation, or with none. Lists no facts."""
