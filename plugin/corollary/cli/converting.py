@@ -37,8 +37,8 @@ def convert(source: Path, target: Path, form: str | None, rules: tuple[str, ...]
 
     SOURCE is a snapshot, an encoded data set, or the folder of a store. A snapshot is one file that is opened
     at once; an encoded data set is a folder of Parquet files for other programs; the folder of a store can be
-    changed. Between snapshots and data sets the inferred facts are converted as they are, without reasoning.
-    The folder of a store is closed under RULES first.
+    changed. The inferred facts of snapshots and data sets are converted as they are, without reasoning. The
+    folder of a store is closed under RULES first.
 
     \b
     Examples:
@@ -67,8 +67,7 @@ def _form_of(target: Path) -> str:
 
 def _convert_data_set(source: Path, target: Path, form: str) -> None:
     from corollary.loaders.encoded import load_encoded, save_encoded
-    from corollary.loaders.opened_data_sets import contents_of_data_set, explicit_version
-    from corollary.reasoner import Reasoner
+    from corollary.loaders.opened_data_sets import contents_of_data_set
     from corollary.reasoner.snapshot_file import write_snapshot
 
     if form == "snapshot":
@@ -76,9 +75,28 @@ def _convert_data_set(source: Path, target: Path, form: str) -> None:
     elif form == "encoded":
         save_encoded(target, load_encoded(source))
     else:
+        _keep_in_folder(source, target)
+
+
+def _keep_in_folder(source: Path, target: Path) -> None:
+    """Make a store's folder: with the inferred facts, if the rules that closed the source are known."""
+    from corollary.loaders.encoded import closed_under
+    from corollary.loaders.opened_data_sets import explicit_version
+    from corollary.profiles import profile_names
+    from corollary.reasoner import Reasoner
+    from corollary.reasoner.options import Options
+
+    closed = closed_under(source)
+    name = closed.rules if closed.rules in profile_names() else None
+    program = closed.program(Options(name or "none"))
+    if program is None:
+        click.echo(f"{source} does not tell its rules: the folder gets the explicit facts only", err=True)
         reasoner = Reasoner.of(explicit_version(source))
-        reasoner.save(target)
-        reasoner.close()
+    else:
+        reasoner = Reasoner(rules=program)
+        reasoner.open(source)
+    reasoner.save(target)
+    reasoner.close()
 
 
 def _convert_folder(source: Path, target: Path, form: str, rules: tuple[str, ...]) -> None:

@@ -91,7 +91,7 @@ def with_graph(version: Version, terms: Terms, graph: int) -> Version:
     """With a graph added by a Dataset. Raises StaleTerms if ``terms`` is not ``version.terms``."""
     if version.terms is not terms:
         raise StaleTerms
-    if graph != terms.default:  # the default graph always exists: adding it changes nothing
+    if graph not in {terms.default, *version.named, *version.quads.graphs}:
         version.to_be_written()
     alias = version.adapter_state.of_a_dataset()
     return version.changed(named=version.named | {graph}, adapter_state=alias)
