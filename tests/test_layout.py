@@ -281,6 +281,7 @@ MADE_LATER = {
     "plugin/corollary/columns/mapped_pairs.py::PartOfPairs": "``keys`` are read when they are used",
     "plugin/corollary/columns/mapped_texts.py::MappedTextTable": "whole arrays are read when used",
     "plugin/corollary/columns/pairs.py::Difference": "``keys`` are computed when they are used",
+    "plugin/corollary/columns/pairs_below.py::PairsBelow": "``keys`` are read when they are used",
     "plugin/corollary/evaluate/known_closure.py::KnownClosure": "what an engine has is restored when read",
     "plugin/corollary/reasoner/reasoner.py::Reasoner": "``_begin`` is all of ``__init__``",
     "plugin/corollary/sparql/algebra.py::PlanNode": "``kept`` makes the cache of a node with its first entry",

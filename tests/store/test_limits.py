@@ -179,7 +179,7 @@ def test_rows_are_limited() -> None:
         SLOW,
         "SELECT ?x { ?x ?p ?y . ?a ?q ?b FILTER(?x != ?b && EXISTS { ?x ?r ?z . ?a ?t ?u FILTER(?z = ?u) })}",
         "SELECT (COUNT(*) AS ?n) { ?x <http://example.org/p>* ?y . ?a <http://example.org/p>* ?b }",
-        "DESCRIBE ?a { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }",
+        "DESCRIBE ?a { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f FILTER(?b != ?d && ?d != ?f && ?a = ?e) }",
     ],
     ids=["filter", "exists", "paths", "by rdflib"],
 )

@@ -173,7 +173,7 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
-        is_open = type(p) is int and not any(map(batch.knows, (s, p, o)))
+        is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
         if batch.columns or batch.size > 1 or type(p) is not int or s >= 0 or o >= 0 or len({s, p, o}) < 3:
