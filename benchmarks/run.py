@@ -30,6 +30,7 @@ from benchmarks.workloads import (
     explain,
     first_use,
     hierarchy,
+    large,
     lists,
     literals,
     literature,
@@ -74,6 +75,7 @@ WORKLOADS: dict[str, ModuleType] = {
         rules,
         dynamic,
         scale,
+        large,
         spark,
         soak,
     )

@@ -15,9 +15,9 @@ from bisect import bisect_left
 import numpy as np
 
 from corollary.columns.column_file import ColumnFile
-from corollary.columns.tuning import MAX_ENTRIES_BESIDE
-from corollary.kernels.byte_texts import Bytes, Places, Slots
-from corollary.terms.texts import Texts, TextTable, slots_of
+from corollary.columns.tuning import ENTRIES_PER_FIND, MAX_ENTRIES_BESIDE
+from corollary.kernels.byte_texts import Bytes, Numbers, Places, Slots
+from corollary.terms.texts import ABSENT, Texts, TextTable, slots_of
 
 
 class MappedTextTable(TextTable):
@@ -57,6 +57,13 @@ class MappedTextTable(TextTable):
         """As ``TextTable.text``."""
         if self._is_whole():
             return super().text(number)
+        try:
+            return self._bytes_of(number).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise self._file.damage("a text is not UTF-8") from error
+
+    def _bytes_of(self, number: int) -> bytes:
+        """The bytes of a text of the file, checked."""
         if not 0 <= number < self._size:
             raise self._file.damage("facts are of unknown terms")
         self._file.check(self._places.offset + 8 * number, 16)
@@ -64,26 +71,36 @@ class MappedTextTable(TextTable):
         if not 0 <= begin < end <= self._texts.length:
             raise self._file.damage("texts are not one after the other")
         self._file.check(self._texts.offset + begin, end - begin)
-        try:
-            return bytes(self._byte_view[begin:end]).decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise self._file.damage("a text is not UTF-8") from error
+        return bytes(self._byte_view[begin:end])
 
     def find(self, text: str) -> int | None:
         """As ``TextTable.find``."""
         if self._slots is not None or self._is_whole():
             return super().find(text)
-        if not self._size:
-            return None
-        wanted = int(Texts.of_strings([text]).hashes[0])
-        place = self._first_entry(wanted)
+        content = text.encode("utf-8", "surrogatepass")
+        return self._found(int(Texts.of_strings([text]).hashes[0]), content)
+
+    def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
+        """As ``TextTable.look_up``. Few texts are found one by one: without slots, which read all entries."""
+        if self._slots is not None or self._is_whole() or ENTRIES_PER_FIND * texts.starts.size > self._size:
+            super().look_up(texts, first, base, numbers)
+            return
+        rows = zip(texts.starts.tolist(), texts.lengths.tolist(), texts.hashes.tolist(), strict=True)
+        for row, (start, length, hash_) in enumerate(rows):
+            if length and texts.data[start] == first:
+                number = self._found(hash_, texts.data[start : start + length].tobytes())
+                numbers[row] = ABSENT if number is None else base + number
+
+    def _found(self, wanted: int, content: bytes) -> int | None:
+        """The number of a text of the file, by its hash and its bytes; None if there is none."""
+        place = self._first_entry(wanted) if self._size else 0
         while place < self._size:
             self._file.check(self._hashes.offset + 8 * place, 8)
             entry = self._entry_view[place]
             if entry >> 32 != wanted:
                 return None
             number = (entry & 0xFFFFFFFF) - 1
-            if 0 <= number < self._mapped and self.text(number) == text:
+            if 0 <= number < self._mapped and self._bytes_of(number) == content:
                 return number
             place += 1
         return None

@@ -76,3 +76,8 @@ FACTS_PER_RELATION_LOOKED_UP = 128
 """Facts that enter a directory of predicates in the time of one look-up in a relation. Measured on two closed
 data sets of 1.9 and 3.3 million facts: 1.2 µs a look-up by subject, 4 to 7 ns a fact; more where pages of a
 file are read first."""
+
+ENTRIES_PER_FIND = 1024
+"""Entries of mapped texts that enter hash slots in the time in which one text is found without slots.
+Measured on 695,000 literals: 22 to 60 ns an entry; 117 µs a text where blocks are read first, 11 where
+not."""
