@@ -40,6 +40,7 @@ from tests.strategies import examples
 from corollary.language import CorollaryError
 from corollary.reasoner import folder
 from corollary.reasoner.folder import DATABASE
+from corollary.reasoner.tuning import SECONDS_BETWEEN_ATTEMPTS
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -446,6 +447,35 @@ def test_a_store_in_memory_is_not_closed() -> None:
     graph.add(TRIPLE)
     graph.close()
     assert TRIPLE in graph
+
+
+def test_a_writer_waits_for_who_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for ever, and not for another writer."""
+    opened(tmp_path, create=True).close()
+    looks = list[float]()
+
+    def look(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            reader.close()
+
+    monkeypatch.setattr(folder, "sleep", look)
+    reader = folder.Folder(tmp_path, read_only=True)
+    writer = folder.Folder(tmp_path)
+    assert looks == [SECONDS_BETWEEN_ATTEMPTS] * 3
+    with pytest.raises(CorollaryError, match="open already"):
+        folder.Folder(tmp_path)
+    with pytest.raises(CorollaryError, match="open already"):
+        folder.Folder(tmp_path, read_only=True)
+    assert len(looks) == 3
+    writer.close()
+    monkeypatch.setattr(folder, "SECONDS_FOR_READERS", 0.01)
+    reader = folder.Folder(tmp_path, read_only=True)
+    for _ in range(2):  # a failed attempt releases nothing of the reader's
+        with pytest.raises(CorollaryError, match="open already"):
+            folder.Folder(tmp_path)
+    reader.close()
+    folder.Folder(tmp_path).close()
 
 
 def test_only_one_may_open_it(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from threading import RLock, Thread, current_thread, get_ident
+from time import monotonic, sleep
 from typing import IO, Any
 from weakref import WeakValueDictionary, finalize
 from zlib import crc32
@@ -61,6 +62,8 @@ from corollary.reasoner.tuning import (
     MIN_FACTS_TO_CHECKPOINT,
     MIN_ROWS_TO_REWRITE,
     ROW_COST_IN_FACTS,
+    SECONDS_BETWEEN_ATTEMPTS,
+    SECONDS_FOR_READERS,
 )
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary
@@ -852,7 +855,8 @@ def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
 
     SQLite's locks are not enough: a process loses them when it closes any descriptor of the file, for example
     after copying the file. ``create`` makes the file and its folder if they are missing, and makes them again
-    if another process destroys them before the lock is taken. Raises CorollaryError if the lock is taken.
+    if another process destroys them before the lock is taken. Readers hold the lock while they read: a writer
+    waits ``SECONDS_FOR_READERS`` for them. Raises CorollaryError if the lock is taken.
     """
     while True:
         if create and not (place / DATABASE).is_file():
@@ -865,7 +869,7 @@ def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
             raise
         try:
             if fcntl is not None:
-                fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                _lock(file, is_shared=is_shared)
         except BlockingIOError as error:
             file.close()
             raise _in_use(place) from error
@@ -874,6 +878,21 @@ def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
         if _is_file_of(file, place):
             return file
         file.close()
+
+
+def _lock(file: IO[bytes], *, is_shared: bool) -> None:
+    """Lock a file with ``flock``. Raises BlockingIOError if it is locked, for readers also after a while."""
+    end = monotonic() + SECONDS_FOR_READERS
+    while True:
+        try:
+            fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if is_shared or monotonic() > end:
+                raise
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # raises if a writer has the lock
+        fcntl.flock(file, fcntl.LOCK_UN)
+        sleep(SECONDS_BETWEEN_ATTEMPTS)
 
 
 def _unlock(file: IO[bytes], process: int) -> None:

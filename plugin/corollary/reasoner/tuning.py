@@ -62,3 +62,7 @@ tuned: what fits a screen of 24 lines."""
 
 MAX_CLASHES_SHOWN = 50
 """Inconsistencies in a notebook's table. Not tuned: some two screens."""
+
+SECONDS_FOR_READERS, SECONDS_BETWEEN_ATTEMPTS = 2.0, 0.005
+"""How long a writer waits for processes that read a folder at the same moment, and between two looks. Not
+tuned: a reader of two million facts reads for some 40 ms."""
