@@ -53,6 +53,7 @@ def test_a_proof_as_text() -> None:
         FACT,
         tuple(f"<{NAMESPACE}{name[1:]}>" for name in FACT),
         (":ann", f"<{NAMESPACE}ancestor>", ":cid"),
+        tuple(f"{NAMESPACE}{name[1:]}" for name in FACT),
     ],
 )
 def test_terms_are_written_in_full_or_with_prefixes(words: tuple[str, ...]) -> None:

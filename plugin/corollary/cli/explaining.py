@@ -28,6 +28,8 @@ FORMATS = ("text", "json", "dot", "html")
 PLACES = ("subject", "predicate", "object")
 TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn:s> a {} ."}
 """For each place of a term, a Turtle document with one triple that has the term at that place."""
+IRI_BEGINNINGS = ("http://", "https://")
+"""How IRIs begin that need no brackets on the command line. No prefixed name begins so."""
 
 
 _limit = click.option(
@@ -62,7 +64,8 @@ def explain(
 ) -> None:
     """Explain why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
-    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<http://...>'.
+    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<urn:x>'. An IRI
+    that begins with http:// or https:// needs no brackets.
     An explicit fact is proved from the other facts if it follows from them. The exit code is 1 if the fact
     does not hold.
 
@@ -137,11 +140,12 @@ def parsed(text: str, place: str, store: CorollaryStore) -> Node:
 
     if text.startswith("_:") and place != "predicate":
         return BNode(text[2:])
+    written = f"<{text}>" if text.startswith(IRI_BEGINNINGS) else text
     prefixes = PREDECLARED | {prefix: str(namespace) for prefix, namespace in store.namespaces()}
     header = "".join(f"@prefix {prefix}: <{namespace}> .\n" for prefix, namespace in prefixes.items())
     graph = Graph()
     try:
-        graph.parse(data=header + TRIPLES[place].format(text), format="turtle")
+        graph.parse(data=header + TRIPLES[place].format(written), format="turtle")
     except Exception:  # rdflib has no common class for parse errors
         graph = Graph()
     for s, p, o in graph if len(graph) == 1 else ():
