@@ -12,7 +12,7 @@ from tests.strategies import examples
 
 from corollary.columns.pairs import Pairs
 from corollary.columns.relation import EMPTY, Relation
-from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
+from corollary.columns.tuning import MAX_COPIES_PER_BASE, MIN_BASE_PER_OVERLAY
 from corollary.terms.dictionary import FIRST_LITERAL
 
 PROBES = column((*IDS, 7, 0))
@@ -172,6 +172,24 @@ def test_the_empty_relation_stays_empty() -> None:
     EMPTY.plus(sorted_keys([(1, 2)]))
     EMPTY.plus_new(Pairs(sorted_keys([(1, 2)])))
     assert_folds_to(EMPTY, frozenset())
+
+
+def test_the_overlay_is_folded_when_much_was_copied() -> None:
+    """However many facts come and go one by one, an update copies few, and a base is made rarely."""
+    size = 4000
+    relation = Relation(Pairs(np.arange(size, dtype=np.uint64)))
+    copied, bases = 0, {id(relation.parts[0]): relation.parts[0]}
+    for number in range(size // 2):
+        relation = relation.plus_new(Pairs(packed([(1, number)])))
+        relation = relation.minus_present(packed([(0, number)]))
+        base, added, removed = relation.parts
+        copied += len(added) + len(removed)
+        bases[id(base)] = base
+    assert unpacked(relation.keys()) == [(0, n) for n in range(size // 2, size)] + [
+        (1, n) for n in range(size // 2)
+    ]
+    assert copied <= MAX_COPIES_PER_BASE * size * len(bases)
+    assert len(bases) <= 1 + size / np.sqrt(2 * MAX_COPIES_PER_BASE * size)
 
 
 def test_some_subjects() -> None:

@@ -298,6 +298,7 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "import corollary.kernels.tuning\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY = -1\n"
+        "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE_BESIDE_NUMBA = -1\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_CUT = 2\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_PER_PIECE = 1\n"
         "import corollary.kernels.limits\n"
@@ -314,6 +315,25 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "        print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"
     )
     assert sorted(counts) == sorted(f"{name}:1" for name in KERNELS)
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+def test_small_calls_are_compiled_once_numba_is_there() -> None:
+    found = run(
+        "import numpy as np\n"
+        "from corollary.kernels.sorted import union\n"
+        "from corollary.kernels.tuning import ELEMENTS_PER_CALL_OF_NUMPY as CALL\n"
+        "from corollary.kernels.tuning import MIN_ELEMENTS_TO_COMPILE_BESIDE_NUMBA as MOST\n"
+        "one, two, merged = np.array([1], np.uint64), np.array([2], np.uint64), np.empty(2, np.uint64)\n"
+        "def call():\n"
+        "    for _ in range(MOST // CALL + 1):\n"
+        "        assert union(one, two, merged) == 2 and merged.tolist() == [1, 2]\n"
+        "    return union.is_compiled\n"
+        "print(call())\n"
+        "import numba\n"
+        "print(call())\n"
+    )
+    assert found == ["False", "True"]
 
 
 INTERRUPTED = """

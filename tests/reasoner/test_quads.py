@@ -91,6 +91,17 @@ def test_any_changes_in_any_batches(script: list[object]) -> None:
             assert changed(gained) == union(model_then) - union(then)
 
 
+def test_the_union_shares_the_relation_of_a_graph_that_has_all_facts() -> None:
+    store = Quads().changed(of_columns([], [(0, 1, 5, 2)]))
+    assert store.union.relation(5) is store.graphs[0].relation(5)
+    store = store.changed(of_columns([], [(1, 3, 5, 4)]))
+    check(store, {(0, 1, 5, 2), (1, 3, 5, 4)})
+    store = store.changed(of_columns([(1, 3, 5, 4)], []))
+    store = store.changed(of_columns([], [(0, 5, 5, 6)]))
+    assert store.union.relation(5) is store.graphs[0].relation(5)
+    check(store, {(0, 1, 5, 2), (0, 5, 5, 6)})
+
+
 @given(rows, st.integers(0, 9), rows)
 def test_rows_behind_the_length_are_nothing(
     first: list[tuple[Quad, bool]], kept: int, second: list[tuple[Quad, bool]]

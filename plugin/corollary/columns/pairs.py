@@ -365,11 +365,10 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
 
 
 def spans(starts: Rows, ends: Rows) -> Rows:
-    """The concatenation of the ranges start <= n < end."""
-    if starts.size == 1:
-        return np.arange(starts[0], ends[0])
+    """The concatenation of the ranges start <= n < end. Precondition: there are ranges."""
     sizes = ends - starts
-    rows: Rows = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    before = sizes.cumsum()
+    rows: Rows = np.arange(before[-1]) + (starts - before + sizes).repeat(sizes)
     return rows
 
 

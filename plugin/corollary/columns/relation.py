@@ -1,9 +1,10 @@
 """All facts of one predicate: a sorted base, and a small overlay of later additions and removals.
 
 A ``Relation`` is an immutable value. A change creates a new relation that shares the base. A snapshot is
-therefore a reference, and a reader never sees a later change. When the overlay exceeds
-1/MIN_BASE_PER_OVERLAY of the base, the overlay is folded into a new base. Cost: an update merges into the
-overlay only; n insertions fold O(log n) times, because each fold enlarges the base by a constant factor.
+therefore a reference, and a reader never sees a later change. An update copies the overlay, and not the base.
+The overlay is folded into a new base when it exceeds 1/MIN_BASE_PER_OVERLAY of the base, or when updates have
+copied MAX_COPIES_PER_BASE times as many facts of overlays as the base has. Cost: n updates of one fact of a
+base of b facts copy O(n sqrt(b)) facts.
 
 The facts are (base - removed) + added. Invariants: ``added`` is disjoint from ``base``; ``removed`` is a
 subset of ``base``.
@@ -36,7 +37,7 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.columns.pairs_below import PairsBelow
-from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
+from corollary.columns.tuning import MAX_COPIES_PER_BASE, MIN_BASE_PER_OVERLAY
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
 
@@ -51,16 +52,20 @@ FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
 
-    __slots__ = ("_has_literals", "_legal", "_parts", "size")
+    __slots__ = ("_copied", "_has_literals", "_legal", "_parts", "size")
 
     is_compressed: ClassVar[bool] = False
     """Whether the facts are not listed. ``pairs`` and ``keys`` list them (``CompressedRelation``)."""
 
-    def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
+    def __init__(
+        self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS, copied: int = 0
+    ) -> None:
+        """``copied``: the facts of overlays over this base that earlier updates have copied."""
         overlay, size = added.keys.size + removed.keys.size, len(base)
-        if MIN_BASE_PER_OVERLAY * overlay > size:
+        self._copied = copied + overlay
+        if MIN_BASE_PER_OVERLAY * overlay > size or self._copied > MAX_COPIES_PER_BASE * size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
-            size = len(base)
+            self._copied, size = 0, len(base)
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
         self.size = size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
@@ -102,17 +107,21 @@ class Relation:
         fresh = difference(keys[~self.contains(keys)], returning)
         if not fresh.size and not returning.size:
             return self
-        return Relation(base, added.plus(Pairs(fresh)), removed.minus(Pairs(returning)))
+        return Relation(base, added.plus(Pairs(fresh)), removed.minus(Pairs(returning)), self._copied)
 
     def plus_new(self, new: Pairs) -> Relation:
         """As ``plus``. Precondition: no fact of ``new`` is present."""
         base, added, removed = self._parts
         if not new.keys.size:
             return self
+        legal = new.count_below(FIRST_LITERAL_KEY) if self._legal >= 0 else 0
         if removed.keys.size:
             returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
-        return Relation(base, added.plus(new), removed)
+        relation = Relation(base, added.plus(new), removed, self._copied)
+        if self._legal >= 0:
+            relation._legal = self._legal + legal
+        return relation
 
     def minus(self, keys: Keys) -> Relation:
         """The relation without some facts, present or not. Precondition: ``keys`` sorted and unique."""
@@ -121,7 +130,7 @@ class Relation:
         from_base = Pairs(difference(intersection(keys, base.keys), removed.keys))
         if not len(from_added) and not len(from_base):
             return self
-        return Relation(base, added.minus(from_added), removed.plus(from_base))
+        return Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
 
     def minus_present(self, keys: Keys) -> Relation:
         """As ``minus``. Precondition: ``keys`` sorted and unique, all of them present."""
@@ -130,7 +139,7 @@ class Relation:
         base, added, removed = self._parts
         from_added = Pairs(intersection(keys, added.keys))
         from_base = Pairs(difference(keys, from_added.keys))
-        return Relation(base, added.minus(from_added), removed.plus(from_base))
+        return Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
 
     def less(self, other: Relation) -> Relation:
         """The facts that are not in ``other``.
@@ -228,7 +237,8 @@ class Relation:
 
     def inverse(self) -> Relation:
         """The relation with subjects and objects exchanged. All arrays are shared."""
-        return Relation(*(part.inverse() for part in self._parts))
+        base, added, removed = (part.inverse() for part in self._parts)
+        return Relation(base, added, removed, self._copied)
 
     def missing_inverses(self) -> Relation | None:
         """The pairs (y, x) with a fact (x, y) that are no facts themselves; None if they are not known."""

@@ -18,7 +18,6 @@ from corollary.columns.pairs import (
     Difference,
     Integer,
     Pairs,
-    among,
     difference,
     distinct,
     firsts,
@@ -169,22 +168,19 @@ class TripleIndex:
         keys = [key for relation in relations for key in relation.pairs().keys.tolist()]
         return {key >> 32 for key in keys} | {key & 0xFFFFFFFF for key in keys}
 
-    def meets(self, predicates: Set[int], predicate: int, objects: Column | None) -> bool:
-        """Whether there is a fact of some predicates, or of one more with some objects.
-
-        Precondition: ``objects`` ascends; None stands for any.
-        """
-        for other, relation in self._relations.items():
-            if relation.size and other in predicates:
-                return True
-        found = self._relations.get(predicate)
+    def meets(self, predicates: Set[int], predicate: int, objects: Set[int] | None) -> bool:
+        """Whether there is a fact of some predicates, or of one more with some objects (None: with any)."""
+        relations = self._relations
+        if any(relations[p].size for p in relations.keys() & predicates):
+            return True
+        found = relations.get(predicate)
         if not found:
             return False
         if objects is None:
             return True
-        if len(found) <= objects.size and not found.is_compressed:
-            return bool(among(found.object_terms(), objects).any())
-        return bool((found.object_counts(objects) > 0).any())
+        if found.size <= len(objects) and not found.is_compressed:
+            return not objects.isdisjoint([key & 0xFFFFFFFF for key in found.pairs().keys.tolist()])
+        return bool((found.object_counts(np.array(sorted(objects), np.uint32)) > 0).any())
 
     def relations(self) -> Iterator[tuple[int, Relation]]:
         """All non-empty relations with their predicates, without virtual relations."""
@@ -215,6 +211,18 @@ class TripleIndex:
         else:
             self.add(predicate, new)
         return new
+
+    def add_with_part(self, part: TripleIndex, predicate: int, facts: Pairs) -> tuple[Pairs, Pairs]:
+        """Add facts to a part of this index, and to this index. Returns the facts that are new in each.
+
+        While the part has all facts of the predicate, both share the relation.
+        """
+        has_all = len(part.relation(predicate)) == len(self.relation(predicate))
+        new = part.add_unknown(predicate, facts)
+        if not has_all:
+            return new, self.add_unknown(predicate, new)
+        self.replace(predicate, part.relation(predicate), Relation(new))
+        return new, new
 
     def _merge(self, predicate: int, known: Keys, candidates: list[Keys]) -> Pairs:
         """As ``add_new``, without a list of the new facts: these may be many, and nobody may read them."""

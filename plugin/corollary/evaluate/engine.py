@@ -373,7 +373,7 @@ class Engine:
     def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
         """Set ``schema_depends_on_data`` if a module that is not of the schema derived schema facts."""
         if not self.schema_depends_on_data and origin not in self.schema_modules:
-            self.schema_depends_on_data = bool(self.schema.mask(predicate, new).any())
+            self.schema_depends_on_data = self.schema.has_part_of(predicate, new)
 
     def _closes_schema(self) -> bool:
         """Whether facts, rather than rules, let a module close a predicate of the schema."""

@@ -4,12 +4,14 @@ A kernel is a plain Python function over one-dimensional arrays. Python interpre
 total input over all calls exceeds ``MIN_ELEMENTS_TO_COMPILE``. Numba then compiles the kernel and caches the
 machine code on disk. The kernels that every program needs have an *interim* function of NumPy, and are
 compiled above ``MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY``. So a program that reasons over a hundred thousand
-triples neither compiles nor imports Numba. The time of compiling does not count where the time of work is
+triples neither compiles nor imports Numba. Once Numba is imported, they are compiled above
+``MIN_ELEMENTS_TO_COMPILE_BESIDE_NUMBA``. The time of compiling does not count where the time of work is
 estimated (``limits.uncounted``).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial, update_wrapper
 from threading import RLock
@@ -27,6 +29,7 @@ from corollary.kernels.tuning import (
     MIN_ELEMENTS_FOR_THREAD_TO_STOP,
     MIN_ELEMENTS_TO_COMPILE,
     MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY,
+    MIN_ELEMENTS_TO_COMPILE_BESIDE_NUMBA,
 )
 
 Parameters = ParamSpec("Parameters")
@@ -69,7 +72,7 @@ class Kernel(Generic[Parameters, Result]):
             self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
             if self.interim is not None:
                 self._seen += ELEMENTS_PER_CALL_OF_NUMPY
-                if self._seen <= MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY:
+                if self._seen <= _most_by_numpy():
                     return self.interim(*args, **kwargs)
             elif self._seen <= MIN_ELEMENTS_TO_COMPILE:
                 return self.plain(*args, **kwargs)
@@ -111,6 +114,13 @@ class Kernel(Generic[Parameters, Result]):
         alone(_REGISTERING, _register_parts)
         compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)
         return compiled  # type: ignore[no-any-return]
+
+
+def _most_by_numpy() -> int:
+    """The total input up to which an interim function costs less than a compiled kernel."""
+    if "numba" in sys.modules:
+        return MIN_ELEMENTS_TO_COMPILE_BESIDE_NUMBA
+    return MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY
 
 
 def _machine_type(annotation: Any) -> Any:

@@ -10,6 +10,10 @@ MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY = 1 << 23
 ns an element of a thousand to a million, 50 to 200 ms for this number; to import Numba and to load a kernel
 takes 0.4 s."""
 
+MIN_ELEMENTS_TO_COMPILE_BESIDE_NUMBA = 1 << 20
+"""As ``MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY``, where Numba is imported already. Measured: to load a kernel
+takes 2 to 5 ms; a call with few elements takes some 20 µs by NumPy (``follow``), 2 µs compiled."""
+
 ELEMENTS_PER_CALL_OF_NUMPY = 1 << 10
 """Array elements that a call of an interim function counts as, beside those it has. Measured: a call takes 2
 to 5 µs with one element, and 12 to 28 µs with 2,000."""

@@ -186,8 +186,14 @@ class GuardTables:
         atom = probe.atom
         values = recent.predicates if probe.variable == atom.p else recent.classes(atom.p)
         starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
-        rows = spans(starts, ends)
-        return ProbedRows(known.rows.take(rows), values.size) if rows.size else NONE
+        matched = np.flatnonzero(ends > starts)
+        if not matched.size:
+            return NONE
+        if matched.size == 1:
+            rows = known.rows.cut(int(starts[matched[0]]), int(ends[matched[0]]))
+        else:
+            rows = known.rows.take(spans(starts[matched], ends[matched]))
+        return ProbedRows(rows, values.size)
 
     def _known(self, probe: GuardProbe) -> _Known | None:
         assert self.probes.latest is self

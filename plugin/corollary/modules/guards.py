@@ -72,8 +72,7 @@ class Guards:
 
     def are_among(self, recent: TripleIndex) -> bool:
         """Whether any recent fact is a guard."""
-        classes = None if self.has_any_class else self._classes
-        return recent.meets(self.predicates, self._rdf_type, classes)
+        return recent.meets(self.predicates, self._rdf_type, None if self.has_any_class else self._named)
 
     def of(self, facts: TripleIndex) -> Delta:
         """All guards among the facts."""
@@ -105,9 +104,14 @@ class Guards:
             found = among(seconds(facts.keys), self._classes)
         return found
 
+    def has_part_of(self, predicate: int, facts: Pairs) -> bool:
+        """Whether some of the facts of a predicate are guards."""
+        return len(self.part_of(predicate, facts)) > 0
+
     def part_of(self, predicate: int, facts: Pairs) -> Pairs:
         """The facts of a predicate that are guards."""
         if predicate != self._rdf_type and predicate not in self.predicates:
             return NO_PAIRS
         named = self.mask(predicate, facts)
-        return facts if named.all() else Pairs(facts.keys[named]) if named.any() else NO_PAIRS
+        count = np.count_nonzero(named)
+        return facts if count == named.size else Pairs(facts.keys[named]) if count else NO_PAIRS

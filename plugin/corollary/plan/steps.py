@@ -6,7 +6,7 @@ Plans are immutable. Any number of threads may run one, each with its own ``Exec
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from corollary.program.compile import Atom, CompiledRule, Condition, Grouping, Negation
@@ -67,20 +67,22 @@ Size = Callable[[Atom], int]
 
 @dataclass(frozen=True, slots=True)
 class DeltaPlan:
-    """``guard_probe`` and then ``body``; ``direct`` if there is no probe, or the probe returns many rows."""
+    """``guard_probe`` and then ``body``; ``direct`` if there is no probe, or the probe returns many rows.
+
+    ``probes_table``: whether the probe selects rows of the family's table, and does nothing else.
+    """
 
     guard_probe: Plan
     body: Plan
     direct: Plan
+    probes_table: bool = field(init=False)
 
-    @property
-    def probes_table(self) -> bool:
-        """Whether the probe selects rows of the family's table, and does nothing else."""
+    def __post_init__(self) -> None:
         is_table = (
             isinstance(step, Join | Distinct) or (isinstance(step, Select) and step.condition.target is None)
             for step in self.guard_probe
         )
-        return bool(self.guard_probe) and all(is_table)
+        object.__setattr__(self, "probes_table", bool(self.guard_probe) and all(is_table))
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,10 +173,11 @@ class _Draft:
         self._own: dict[int, TripleIndex] = {}
 
     def add(self, graph: int, predicate: int, facts: Pairs) -> None:
-        new = self._index(graph).add_unknown(predicate, facts)
+        index = self._index(graph)
         if graph in self.formulas:
+            index.add_unknown(predicate, facts)
             return
-        fresh = self.union.add_unknown(predicate, new)
+        new, fresh = self.union.add_with_part(index, predicate, facts)
         if fresh is not new:  # else graph and union share the arrays
             self.shared.add_unknown(predicate, Pairs(difference(new.keys, fresh.keys)))
         self.gained.setdefault(predicate, []).append(fresh.keys)

@@ -132,7 +132,7 @@ class PatternJoin:
             if ends is not None:
                 least = (int(ends[start - 1]) if start else 0) + limit
                 end = max(start + 1, int(np.searchsorted(ends, least, "right")))
-            yield Batch(end - start, {v: column[start:end] for v, column in batch.columns.items()})
+            yield batch.cut(start, end)
             start = end
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:

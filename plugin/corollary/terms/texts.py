@@ -128,10 +128,12 @@ class TextTable:
         """The number of a text; None if the table does not have it."""
         if not self._size:
             return None
-        wanted = Texts.of_strings([text])
+        data: Bytes = np.frombuffer(bytearray(text.encode("utf-8", "surrogatepass")), np.uint8)
+        wanted = Texts.of(data, np.zeros(1, np.int64), np.array([data.size], np.int64))
         numbers: Numbers = np.empty(1, np.uint32)
-        self.look_up(wanted, int(wanted.data[0]), 0, numbers)
-        return None if numbers[0] == ABSENT else int(numbers[0])
+        self.look_up(wanted, int(data[0]), 0, numbers)
+        number = int(numbers[0])
+        return None if number == ABSENT else number
 
     def entries(self, count: int) -> Slots:
         """An entry ``hash << 32 | number + 1`` for each of the first ``count`` texts, ascending."""
