@@ -13,7 +13,7 @@ from rdflib.plugins.sparql.evalutils import _val
 from rdflib.term import Node
 from tests.strategies import examples
 
-from corollary.sparql import term_order
+from corollary.sparql import aggregates, term_order
 from corollary.sparql.builtin_functions import order_key, order_keys
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms
@@ -98,15 +98,22 @@ def test_extremes_are_those_of_rdflib(data: list[tuple[int, Node]], asked: str, 
     st.lists(st.tuples(st.integers(0, 2), st.one_of(texts, others)), max_size=12),
     st.sampled_from(["?o", "STR(?o)"]),
     st.booleans(),
-    st.sampled_from(["", '; separator=""', '; separator=", "']),
+    st.sampled_from(["", '; separator=""', '; separator=", "', '; separator="\\"\\n"']),
+    st.sampled_from(["", "BIND(CONCAT(STR(?o), '\\\\') AS ?c)", "VALUES ?c { 'a' 'new\\n' 7 x:c }"]),
 )
 def test_concatenations_are_those_of_rdflib(
-    data: list[tuple[int, Node]], argument: str, is_distinct: bool, separator: str
+    data: list[tuple[int, Node]], argument: str, is_distinct: bool, separator: str, computed: str
 ) -> None:
-    """The order within a group is not defined."""
+    """The order within a group is not defined. On columns it is that of the terms one by one."""
     word = "DISTINCT " if is_distinct else ""
-    query = f"SELECT ?s (GROUP_CONCAT({word}{argument}{separator}) AS ?a) {{ ?s x:p/x:q ?o }} GROUP BY ?s"
+    if computed:
+        argument = argument.replace("?o", "?c")
+    aggregate = f"GROUP_CONCAT({word}{argument}{separator})"
+    query = f"SELECT ?s ({aggregate} AS ?a) {{ ?s x:p/x:q ?o {computed} }} GROUP BY ?s"
     own, memory = (answer(store, data, query) for store in (CorollaryStore(rules="none"), "default"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aggregates, "MIN_USES_OF_RANKS", 1)
+        assert answer(CorollaryStore(rules="none"), data, query) == own
     assert {(s, ordered(text)) for s, text in own} == {(s, ordered(text)) for s, text in memory}
 
 

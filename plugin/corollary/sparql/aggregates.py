@@ -23,9 +23,10 @@ from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
+from corollary.language.constants import escape
 from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mentioned
 from corollary.sparql.builtin_functions import average, order_key, total
-from corollary.sparql.column_functions import ColumnEvaluator, Unsupported
+from corollary.sparql.column_functions import ColumnEvaluator
 from corollary.sparql.column_values import (
     Decimals,
     Numbers,
@@ -139,7 +140,7 @@ def _aggregate(
         found = _of_values(item, values, groups, size, terms)
     elif not is_concatenation:
         found = _of_texts(item, values, groups, size, terms)
-    if is_concatenation and not item.is_distinct:
+    if is_concatenation:
         found = _joined(item, values, groups, size, terms)
     if found is None:
         found = _of_members(item, values, groups, size, terms)
@@ -188,27 +189,38 @@ def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms:
 
 
 def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
-    """GROUP_CONCAT on columns of texts; None for few terms, and if columns do not decide a text."""
+    """GROUP_CONCAT on columns of texts; None for few terms, and if columns do not decide a text.
+
+    The texts of the terms are joined with their escapes: so are those of the results.
+    """
     if values.size < MIN_USES_OF_RANKS:
         return None
     import pyarrow
     from pyarrow import compute
 
-    evaluator = ColumnEvaluator(terms, lambda _: values, values.size)
-    try:
-        found = evaluator.texts_of(ARGUMENT)
-    except Unsupported:
+    first, numbers = number_keys(values)
+    texts = terms.escaped_texts_of(values[first])
+    if texts is None:
         return None
-    if found.undecided.any():
-        return None
-    places = evaluator.numbers_of(ARGUMENT)[order_of(groups)]
+    if item.is_distinct:  # of terms, or of texts if these are asked for
+        is_text = _is_text(item.argument)
+        compared = texts.dictionary_encode().indices.to_numpy()[numbers] if is_text else numbers
+        rows = _first_in_groups(groups, compared)
+        groups, numbers = groups[rows], numbers[rows]
+    places = numbers[order_of(groups)]
     counts = np.bincount(groups, minlength=size)
-    reserve_text(int(compute.sum(compute.binary_length(found.texts)).as_py() or 0) * 2)
+    separator = large(escape(item.separator))
+    lengths = compute.binary_length(texts).to_numpy() + compute.binary_length(separator).as_py()
+    reserve_text(int(lengths @ np.bincount(places, minlength=lengths.size)))
     ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), found.texts.take(places))
-    joined = compute.binary_join(lists, large(item.separator))
-    no = np.zeros(size, np.bool_)
-    return ids_of_texts(Texts(no, no, joined, None), terms)
+    lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), texts.take(places))
+    joined = compute.binary_join(lists, separator)
+    return terms.ids_of_literals(compute.binary_join_element_wise(large('"'), joined, large('"'), large("")))
+
+
+def _first_in_groups(groups: Rows, values: NDArray[Any]) -> Rows:
+    """The first row of each distinct value of each group, ascending."""
+    return np.sort(number_keys(pack(groups.astype(np.uint32), values.astype(np.uint32)))[0])
 
 
 def _decoded(members: Column, terms: QueryTerms) -> Iterator[Node]:
@@ -305,8 +317,8 @@ def _extremes(
 def _of_values(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
     """SUM or AVG of numbers by their ids, each once in a group if DISTINCT; None if terms have to decide."""
     if item.is_distinct:
-        first = np.sort(number_keys(pack(groups.astype(np.uint32), values))[0])
-        groups, values = groups[first], values[first]
+        rows = _first_in_groups(groups, values)
+        groups, values = groups[rows], values[rows]
     evaluator = ColumnEvaluator(terms, lambda _: values, values.size)
     part = evaluator.part(ARGUMENT)
     assert part is not None

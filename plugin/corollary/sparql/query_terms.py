@@ -15,8 +15,10 @@ from rdflib.term import BNode, Literal, Node
 
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
+from corollary.language.constants import escape
+from corollary.sparql.column_texts import escaped
 from corollary.sparql.rdf_terms import Terms, text_of
-from corollary.sparql.term_texts import TermTexts, content_of, parts_of
+from corollary.sparql.term_texts import TermTexts, concatenated, content_of, parts_of, unescaped
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Decoded, ValueColumns, decoded_literals
 from corollary.sparql.written_literals import (
@@ -142,6 +144,36 @@ class QueryTerms:
         if not written.rows.size:
             return self._terms.text_columns.of(ids)
         return TermTexts.of_parts([*parts_of(ids, self.dictionary), written])
+
+    def escaped_texts_of(self, ids: Column) -> Any | None:
+        """What STR gives of each term, with the escapes of canonical literals, as Arrow's large strings.
+
+        None if a term has no text: blank nodes, UNBOUND. The texts of literals are copied as they are.
+        """
+        import pyarrow
+
+        parts = parts_of(ids, self.dictionary)
+        if self._written is not None:
+            parts.append(self._written.part_of(ids))
+        own = np.flatnonzero((ids >= FIRST_LOCAL) & (ids < FIRST_WRITTEN))
+        others = [self[term_id] for term_id in ids[own].tolist()]
+        rows = np.concatenate([*(part.rows for part in parts), own])
+        if rows.size < ids.size or any(isinstance(term, BNode) for term in others):
+            return None
+        try:
+            texts = [
+                escaped(unescaped(part.texts()[0])) if part.kind == Kind.IRI else part.texts()[0]
+                for part in parts
+            ]
+            texts.append(pyarrow.array([escape(str(term)) for term in others], pyarrow.large_string()))
+        except UnicodeEncodeError:
+            return None
+        found = concatenated(texts)
+        if (rows[1:] > rows[:-1]).all():
+            return found
+        places = np.empty(rows.size, np.int64)
+        places[rows] = np.arange(rows.size)
+        return found.take(places)
 
     def written_values(self, ids: Column) -> Decoded:
         """The numbers and times of literals computed on columns."""
