@@ -17,7 +17,8 @@ from corollary.sparql import aggregates, term_order
 from corollary.sparql.builtin_functions import order_key, order_keys
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms
-from corollary.sparql.term_order import text_ranks
+from corollary.sparql.term_order import ranks_by_class, ranks_of_keys, text_ranks
+from corollary.sparql.tuning import KEYS_SORTED_AT_ONCE
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
@@ -63,6 +64,68 @@ def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
     ranks = text_ranks(ids, QueryTerms(terms))
     assert ranks is not None
     assert ranks.tolist() == [sum(_val(other) < _val(term) for other in data) for term in data]
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            *(texts, others, numbers, times),
+            st.sampled_from(
+                [
+                    *(BNode("a"), BNode("B"), Literal(True), Literal(False), Literal("2", datatype=EX.own)),
+                    *(Literal("10", datatype=EX.own), Literal("ab", datatype=XSD.string), Literal(0.1)),
+                    *(Literal("0.1", datatype=XSD.decimal), Literal(1), Literal(1.0), Literal(2**60)),
+                    *(Literal("2024-06-01", datatype=XSD.date), Literal("2024-06-01Z", datatype=XSD.date)),
+                    *(Literal("2023-01-31", datatype=XSD.date), Literal("1.00", datatype=XSD.decimal)),
+                    *(Literal("1", datatype=XSD.float), Literal("-INF", datatype=XSD.float)),
+                    *(Literal("a", lang="de"), Literal("P1D", datatype=XSD.duration)),
+                ]
+            ),
+        ),
+        unique_by=lambda term: term.n3(),
+        min_size=1,
+    )
+)
+def test_ranks_of_mixed_terms_compare_as_terms_do(data: list[Any]) -> None:
+    terms = Terms(TermDictionary())
+    ids = np.array(terms.ids_of(data), np.uint32)
+    ranks = ranks_by_class(ids, QueryTerms(terms))
+    if ranks is None:
+        return
+    keys = [order_key(term) for term in data]
+    for rank, key in zip(ranks.tolist(), keys, strict=True):
+        assert [rank < other for other in ranks.tolist()] == [bool(key < other) for other in keys]
+
+
+def test_a_mixed_column_is_ranked() -> None:
+    data = [
+        *(Literal("b"), Literal(3), BNode("x"), Literal(0.1), URIRef("urn:a"), Literal("a", lang="en")),
+        *(Literal("0.1", datatype=XSD.decimal), Literal("2024-06-01", datatype=XSD.date)),
+    ]
+    terms = Terms(TermDictionary())
+    ranks = ranks_by_class(np.array(terms.ids_of(data), np.uint32), QueryTerms(terms))
+    assert ranks is not None and ranks.tolist() == [6, 5, 0, 4, 1, 7, 3, 2]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, KEYS_SORTED_AT_ONCE, 3 * KEYS_SORTED_AT_ONCE + 7])
+def test_keys_are_ranked_in_runs(size: int) -> None:
+    keys = [number * 7919 % 1009 for number in range(size)]
+    places = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    assert ranks_of_keys(keys).tolist() == [places[key] for key in keys]
+
+
+def test_limits_are_checked_between_few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = [0]
+
+    class Key(int):
+        def __lt__(self, other: int) -> bool:
+            compared[-1] += 1
+            return int.__lt__(self, other)
+
+    monkeypatch.setattr(term_order, "check", lambda: compared.append(0))
+    ranks_of_keys([Key(n * 7919 % 10007) for n in range(5 * KEYS_SORTED_AT_ONCE)])
+    assert max(compared) <= 12 * KEYS_SORTED_AT_ONCE
 
 
 @settings(max_examples=examples(200), deadline=None)

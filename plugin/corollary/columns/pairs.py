@@ -68,6 +68,13 @@ def taken(column: Column, rows: Rows | Mask) -> Column:
     return found
 
 
+def end_to_end(columns: list[Column]) -> Column:
+    """The concatenation of columns."""
+    if sum([column.size for column in columns]) <= MIN_ELEMENTS_FOR_THREAD:
+        return np.concatenate(columns)
+    return undisturbed(partial(np.concatenate, columns))
+
+
 def pack(first: Column, second: Column) -> Keys:
     """Two uint32 columns as one uint64 column, first << 32 | second."""
     keys = first.astype(np.uint64)

@@ -16,7 +16,7 @@ import numpy as np
 
 from corollary.columns import Relation, TripleIndex, grouped
 from corollary.columns.key_sort import order_of
-from corollary.columns.pairs import ascending, compose, distinct, firsts, pack, seconds, taken
+from corollary.columns.pairs import ascending, compose, distinct, end_to_end, firsts, pack, seconds, taken
 from corollary.execute.tuning import MAX_RELATIONS_TRIED, MIN_ROWS_TO_COMPOSE, MIN_WAYS_PER_PAIR
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -44,9 +44,14 @@ class Batch:
     def take(self, rows: Rows | Mask) -> Batch:
         """The rows at these positions, or those where the mask is true."""
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
-        if size > MAX_ROWS_UNRESERVED:
+        are_many = size > MAX_ROWS_UNRESERVED
+        if are_many:
             reserve(4 * size * len(self.columns))
-        columns = {variable: taken(column, rows) for variable, column in self.columns.items()}
+        columns = {}
+        for variable, column in self.columns.items():
+            if are_many:
+                check()
+            columns[variable] = taken(column, rows)
         return Batch(size, columns)
 
     def cut(self, start: int, end: int) -> Batch:
@@ -290,7 +295,7 @@ def concatenate(parts: list[Batch]) -> Batch:
         return parts[0]
     size = sum(part.size for part in parts)
     reserve(4 * size * len(parts[0].columns))
-    columns = {v: np.concatenate([part.columns[v] for part in parts]) for v in parts[0].columns}
+    columns = {v: end_to_end([part.columns[v] for part in parts]) for v in parts[0].columns}
     return Batch(size, columns)
 
 

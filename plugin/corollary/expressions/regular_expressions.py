@@ -42,6 +42,7 @@ from corollary.expressions.tuning import (
     SECONDS_BEFORE_RE2,
     SECONDS_PER_MATCH,
 )
+from corollary.kernels.arrow import compute
 from corollary.kernels.limits import LimitExceeded, check, current, reserve_text
 from corollary.language import CorollaryError
 
@@ -546,7 +547,7 @@ class Pattern:
 
     def replaced_column(self, texts: Any, replacement: str) -> Any | None:
         """As ``replaced``, for Arrow's large strings without nulls; None if RE2 cannot do it."""
-        from pyarrow import ArrowInvalid, compute, concat_arrays
+        from pyarrow import ArrowInvalid, concat_arrays
 
         found = self._linear_replacement(self._replacement(replacement))
         if found is None or not len(texts) or not self._are_linear(texts, 2):
@@ -580,8 +581,6 @@ class Pattern:
 
         ``power`` is 1 if RE2 reads a text once for each atom, 2 if it may read the rest at each character.
         """
-        from pyarrow import compute
-
         longest = compute.max(compute.binary_length(texts)).as_py() or 0
         is_open = self.lines and compute.any(compute.ends_with(texts, pattern="\n")).as_py()
         return not is_open and self._is_linear("", longest**power)
@@ -700,7 +699,6 @@ class Pattern:
 def _linear_matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_] | None:
     """A mask of the texts in which RE2 finds the pattern; None if RE2 refuses the pattern."""
     import pyarrow
-    from pyarrow import compute
 
     try:
         found = compute.match_substring_regex(pyarrow.array(texts, pyarrow.large_string()), pattern)
@@ -713,7 +711,6 @@ def _linear_matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_] | N
 def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
     """The text with every match replaced by RE2; None if RE2 refuses the pattern or the replacement."""
     import pyarrow
-    from pyarrow import compute
 
     array = pyarrow.array([text], pyarrow.large_string())
     try:

@@ -21,6 +21,7 @@ from corollary.columns.pairs import firsts, pack, sorted_unique
 from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
+from corollary.kernels.arrow import compute
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
 from corollary.language.constants import escape
@@ -196,7 +197,6 @@ def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: Que
     if values.size < MIN_USES_OF_RANKS:
         return None
     import pyarrow
-    from pyarrow import compute
 
     first, numbers = number_keys(values)
     texts = terms.escaped_texts_of(values[first])
@@ -204,7 +204,7 @@ def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: Que
         return None
     if item.is_distinct:  # of terms, or of texts if these are asked for
         is_text = _is_text(item.argument)
-        compared = texts.dictionary_encode().indices.to_numpy()[numbers] if is_text else numbers
+        compared = compute.dictionary_encode(texts).indices.to_numpy()[numbers] if is_text else numbers
         rows = _first_in_groups(groups, compared)
         groups, numbers = groups[rows], numbers[rows]
     places = numbers[order_of(groups)]
@@ -213,7 +213,7 @@ def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: Que
     lengths = compute.binary_length(texts).to_numpy() + compute.binary_length(separator).as_py()
     reserve_text(int(lengths @ np.bincount(places, minlength=lengths.size)))
     ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), texts.take(places))
+    lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), compute.take(texts, places))
     joined = compute.binary_join(lists, separator)
     return terms.ids_of_literals(compute.binary_join_element_wise(large('"'), joined, large('"'), large("")))
 
@@ -267,6 +267,8 @@ def _of_texts(item: Aggregate, values: Column, groups: Rows, size: int, terms: Q
     """MIN or MAX by the ranks of terms; None if the terms have no ``term_ranks``."""
     rows, numbers = number_keys(values)
     ids = values[rows]
+    if (kinds(ids) == Kind.BLANK_NODE).any():
+        return None
     ranks = term_ranks(ids, terms, values.size)
     if ranks is None:
         return None

@@ -20,6 +20,7 @@ from rdflib.term import Literal, URIRef, Variable
 from corollary.columns.numbering import number_keys
 from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
+from corollary.kernels.arrow import compute
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.algebra import Call, FunctionCall
@@ -54,6 +55,7 @@ from corollary.sparql.number_texts import MAX_SCALE, POWERS
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import custom_function
 from corollary.sparql.term_texts import TermTexts, concatenated, content_of, large, mask_of, strings
+from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 from corollary.sparql.user_functions import NO_FUNCTIONS, NUMBERS, UserFunction
 from corollary.sparql.value_columns import Code
 from corollary.sparql.written_literals import FIRST_LOCAL, FIRST_WRITTEN, UNBOUND
@@ -205,7 +207,6 @@ class ColumnEvaluator:
         if not isinstance(values, Ids):
             raise Unsupported
         import pyarrow
-        from pyarrow import compute
 
         ids = values.ids
         local = _is_local(values) & (ids < FIRST_WRITTEN)
@@ -228,7 +229,7 @@ class ColumnEvaluator:
             pyarrow.array([*(each[part] for each in others if each), ""], pyarrow.large_string())
             for part in (0, 1)
         )
-        lexical = concatenated([found.lexical, own]).take(places)
+        lexical = compute.take(concatenated([found.lexical, own]), places)
         is_string = np.zeros(ids.size, np.bool_)
         is_string[rows] = True if any_term else found.is_string
         is_string[local] = True
@@ -237,7 +238,7 @@ class ColumnEvaluator:
             return Texts(~is_string & ~is_blank, values.undecided | is_blank, lexical, None)
         suffixes = None
         if any(compute.any(compute.not_equal(each, large(""))).as_py() for each in (found.suffixes, ends)):
-            suffixes = concatenated([found.suffixes, ends]).take(places)
+            suffixes = compute.take(concatenated([found.suffixes, ends]), places)
         return Texts(~is_string, values.undecided, lexical, suffixes)
 
     def texts_of(self, variable: Variable) -> Texts:
@@ -257,8 +258,6 @@ class ColumnEvaluator:
         if isinstance(values, Numbers):
             return Booleans(values.failed, values.undecided, _is_not_zero(values))
         if isinstance(values, Texts):
-            from pyarrow import compute
-
             return Booleans(
                 values.failed, values.undecided, compute.binary_length(values.texts).to_numpy() > 0
             )
@@ -371,8 +370,8 @@ def _chosen(first: Mask, one: Values, other: Values) -> Values:
         empty = per_row("", first.size)
         ends = [empty if each.suffixes is None else each.suffixes for each in (one, other)]
         columns: dict[str, Any] = {
-            "texts": pyarrow.concat_arrays([one.texts, other.texts]).take(places),
-            "suffixes": pyarrow.concat_arrays(ends).take(places),
+            "texts": compute.take(pyarrow.concat_arrays([one.texts, other.texts]), places),
+            "suffixes": compute.take(pyarrow.concat_arrays(ends), places),
         }
     else:
         columns = {
@@ -502,8 +501,6 @@ def _strings_compared(
 
 def _texts_compared(operator: str, own: ColumnEvaluator, one: Values, other: Values) -> Booleans:
     """Strings without suffixes. What has a language tag or a datatype, or is no string, is undecided."""
-    from pyarrow import compute
-
     left, right = (
         replace(text, failed=source.failed, undecided=source.undecided | (text.failed & ~source.failed))
         for text, source in ((own.texts(one), one), (own.texts(other), other))
@@ -593,7 +590,10 @@ def _quotient(own: ColumnEvaluator, left: Any, right: Any) -> Part:
         undecided |= one.is_float & ~failed
         rows = np.flatnonzero(known & ~undecided)
         quotients = np.full(failed.size, Decimal(0), np.object_)
-        quotients[rows] = one.take(rows).decimals() / other.take(rows).decimals()
+        for start in range(0, rows.size, ROWS_DECODED_AT_ONCE):
+            check()
+            some = rows[start : start + ROWS_DECODED_AT_ONCE]
+            quotients[some] = one.take(some).decimals() / other.take(some).decimals()
         return Part(Decimals(failed, undecided, quotients), over)
     with np.errstate(all="ignore"):
         doubles = one.doubles() / other.doubles()
@@ -745,7 +745,6 @@ def _text(own: ColumnEvaluator, node: Any) -> Part:
 def _language(own: ColumnEvaluator, node: Any) -> Part:
     """LANG. Tags that a term has in upper case are left to the terms."""
     import pyarrow
-    from pyarrow import compute
 
     (values,), over = own.together([node])
     if not isinstance(values, Ids) or _is_local(values).any():
@@ -770,7 +769,7 @@ def _datatype(own: ColumnEvaluator, node: Any) -> Part:
     if not isinstance(values, Ids) or _is_local(values).any():
         raise Unsupported
     found = own._texts_of(values.ids)
-    encoded = found.suffixes.dictionary_encode()
+    encoded = compute.dictionary_encode(found.suffixes)
     names = []
     for suffix in encoded.dictionary.to_pylist():
         datatype = RDF.langString if suffix[:1] == "@" else URIRef(suffix[3:-1]) if suffix else XSD.string
@@ -877,7 +876,7 @@ def _read(datatype: URIRef, texts: Texts) -> Numbers:
     """Strings as doubles. What is no finite number is undecided."""
     if datatype != XSD.double or texts.suffixes is not None:
         raise Unsupported
-    encoded = texts.texts.dictionary_encode()
+    encoded = compute.dictionary_encode(texts.texts)
     read = np.array([_double(text) for text in encoded.dictionary.to_pylist()], np.float64)
     doubles = read[encoded.indices.to_numpy()]
     is_read = np.isfinite(doubles)
@@ -906,8 +905,6 @@ def _plain(node: Any) -> str:
 
 
 def _length(own: ColumnEvaluator, node: Any) -> Part:
-    from pyarrow import compute
-
     (values,), over = own.together([node])
     texts = own.texts(values)
     return Part(
@@ -924,8 +921,6 @@ def _cased(change: Callable[[str], str], own: ColumnEvaluator, node: Any) -> Par
 
 def _found(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
     """CONTAINS, STRSTARTS and STRENDS with a constant."""
-    from pyarrow import compute
-
     constant = _plain(wanted)
     (values,), over = own.together([text])
     texts = own.texts(values)
@@ -939,8 +934,6 @@ def _found(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
 
 def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
     """STRBEFORE and STRAFTER with a constant. What is not found gives the empty string without language."""
-    from pyarrow import compute
-
     constant = _plain(wanted)
     if not constant:
         raise Unsupported
@@ -962,8 +955,6 @@ def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
 
 def _substring(own: ColumnEvaluator, text: Any, *bounds: Any) -> Part:
     """SUBSTR with constants; a start before the first character is left to the terms."""
-    from pyarrow import compute
-
     numbers = [bound.value if isinstance(bound, Literal) else None for bound in bounds]
     if not all(type(number) is int and 0 <= number < 1 << 31 for number in numbers) or not numbers[0]:
         raise Unsupported
@@ -1007,7 +998,6 @@ def _matched(own: ColumnEvaluator, text: Any, pattern: Any, *flags: Any) -> Part
 def _concatenated(own: ColumnEvaluator, *nodes: Any) -> Part:
     """CONCAT: with the suffix that all strings have."""
     import pyarrow
-    from pyarrow import compute
 
     parts, over = own.together(nodes)
     texts = [own.texts(part) for part in parts]
@@ -1029,8 +1019,6 @@ def _concatenated(own: ColumnEvaluator, *nodes: Any) -> Part:
 
 def _language_matches(own: ColumnEvaluator, tag: Any, wanted: Any) -> Part:
     """LANGMATCHES with a constant range of letters, digits and hyphens, or ``*``."""
-    from pyarrow import compute
-
     (values,), over = own.together([tag])
     texts = own.texts(values)
     range_ = _plain(wanted).lower()

@@ -15,6 +15,7 @@ import numpy as np
 
 from corollary.columns.numbering import number_keys
 from corollary.expressions.regular_expressions import exactly
+from corollary.kernels.arrow import compute
 from corollary.kernels.byte_texts import Bytes, Places, replace_bytes
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Mask
@@ -28,8 +29,6 @@ _LEAD = 0xC0
 
 def contains(texts: Any, part: str) -> Mask:
     """The texts that contain a text."""
-    from pyarrow import compute
-
     if len(part) > MAX_CHARACTERS_OF_RE2:
         return mask_of(compute.match_substring(texts, part))
     return mask_of(compute.match_substring_regex(texts, exactly(part)))
@@ -37,8 +36,6 @@ def contains(texts: Any, part: str) -> Mask:
 
 def places_of(texts: Any, part: str) -> Places:
     """The byte where a text occurs first in each text, -1 if it does not."""
-    from pyarrow import compute
-
     if len(part) > MAX_CHARACTERS_OF_RE2:
         found = compute.find_substring(texts, part)
     else:
@@ -53,7 +50,6 @@ def cased(texts: Any, change: Callable[[str], str]) -> Any:
     shorter, or changes by its neighbours (sigma), are changed by Python.
     """
     import pyarrow
-    from pyarrow import compute
 
     offsets, content = content_of(texts)
     content = content[offsets[0] : offsets[-1]]
@@ -142,14 +138,12 @@ def bytes_replaced(texts: Any, table: Sequence[bytes]) -> Any:
 
 def escaped(texts: Any) -> Any:
     """The texts with the escapes of canonical strings, without quotes."""
-    from pyarrow import compute
-
     needs = compute.match_substring_regex(texts, NEEDS_ESCAPE)
     if not compute.any(needs).as_py():
         return texts
-    some = texts.filter(needs)
+    some = compute.filter(texts, needs)
     changed = bytes_replaced(some, ESCAPES)
     is_rare = compute.match_substring_regex(some.cast("large_binary"), rb"\xef\xbf[\xbe\xbf]")
     if compute.any(is_rare).as_py():  # U+FFFE or U+FFFF: of several bytes
-        changed = compute.replace_with_mask(changed, is_rare, mapped(escape, some.filter(is_rare)))
+        changed = compute.replace_with_mask(changed, is_rare, mapped(escape, compute.filter(some, is_rare)))
     return compute.replace_with_mask(texts, needs, changed)

@@ -16,6 +16,8 @@ from rdflib.namespace import XSD
 from rdflib.term import Literal
 
 from corollary.columns.numbering import number_keys
+from corollary.kernels.arrow import compute
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.builtin_functions import PROMOTED as SUMMED
 from corollary.sparql.column_texts import escaped
@@ -23,7 +25,7 @@ from corollary.sparql.number_texts import MAX_SCALE, POWERS, decimal_texts, exac
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import text_of
 from corollary.sparql.term_texts import large
-from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS
+from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE
 from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole, decoded_literals
 from corollary.sparql.written_literals import FIRST_LOCAL, FIRST_WRITTEN, UNBOUND, are_written
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
@@ -67,7 +69,7 @@ class Values:
 def _taken(column: Any, rows: Rows) -> Any:
     if isinstance(column, np.ndarray):
         return column[rows]
-    return column.take(rows) if hasattr(column, "take") else column
+    return compute.take(column, rows) if hasattr(column, "take") else column
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,11 @@ class Numbers(Values):
     def decimals(self) -> NDArray[np.object_]:
         """The integers and decimals as Python's decimals. Precondition: no row is a float."""
         found = np.empty(self.size, np.object_)
-        pairs = zip(self.values.tolist(), (-self.scale).tolist(), strict=True)
-        found[:] = [Decimal(value).scaleb(scale) for value, scale in pairs]
+        for start in range(0, self.size, ROWS_DECODED_AT_ONCE):
+            check()
+            some = slice(start, start + ROWS_DECODED_AT_ONCE)
+            pairs = zip(self.values[some].tolist(), (-self.scale[some]).tolist(), strict=True)
+            found[some] = [Decimal(value).scaleb(scale) for value, scale in pairs]
         return found
 
     @staticmethod
@@ -300,7 +305,7 @@ def ids_of_decimals(decimals: Decimals, terms: QueryTerms) -> Column:
     if rows.size < MIN_TERMS_ON_COLUMNS:
         ids[rows] = [terms.id_of(Literal(decimal)) for decimal in found]
         return ids
-    encoded = decimal_texts(found).dictionary_encode()
+    encoded = compute.dictionary_encode(decimal_texts(found))
     ids[rows] = terms.ids_of_literals(encoded.dictionary)[encoded.indices.to_numpy()]
     return ids
 
@@ -312,15 +317,13 @@ def _literal_id(numbers: Numbers, row: int, terms: QueryTerms) -> int:
 
 def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
     """The ids of strings; UNBOUND for errors. Precondition: no row is undecided."""
-    from pyarrow import compute
-
     ids: Column = np.full(texts.size, UNBOUND, np.uint32)
     rows = np.flatnonzero(~texts.failed)
-    parts = [large('"'), escaped(texts.texts.take(rows)), large('"')]
+    parts = [large('"'), escaped(compute.take(texts.texts, rows)), large('"')]
     if texts.suffixes is not None:
-        parts.append(texts.suffixes.take(rows))
+        parts.append(compute.take(texts.suffixes, rows))
     written = compute.binary_join_element_wise(*parts, large(""))
-    encoded = written.dictionary_encode()  # a text that stands in many rows is looked up once
+    encoded = compute.dictionary_encode(written)  # a text that stands in many rows is looked up once
     ids[rows] = terms.ids_of_literals(encoded.dictionary)[encoded.indices.to_numpy()]
     return ids
 
@@ -379,8 +382,6 @@ def aligned(values: Whole, scale: Small, common: int) -> Whole | None:
 
 def ranks_of_texts(texts: Texts) -> Rows | None:
     """As ``ranks_of_values``; None for strings with languages."""
-    from pyarrow import compute
-
     if texts.suffixes is not None or texts.undecided.any():
         return None
     found: Rows = compute.rank(texts.texts, tiebreaker="dense").to_numpy().astype(np.int64)

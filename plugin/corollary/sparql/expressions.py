@@ -9,7 +9,6 @@ every row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,21 +36,12 @@ from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
-from corollary.sparql.term_order import term_ranks
+from corollary.sparql.term_order import ranks_of_keys, term_ranks
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE
 from corollary.sparql.written_literals import UNBOUND
 
 FindSolutions = Callable[[Operator, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
-
-
-def _ranks(keys: list[Any]) -> Rows:
-    """For each key, the number of different keys that are less."""
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    ranks: Rows = np.zeros(len(keys), np.int64)
-    for before, after in pairwise(order):
-        ranks[after] = ranks[before] + bool(keys[before] < keys[after])
-    return ranks
 
 
 def _slices(expression: Any, batch: Batch) -> Iterator[Batch]:
@@ -198,7 +188,7 @@ class Expressions:
                 return order_key(None)
 
         keys, numbers = self._over_rows(expression, batch, exists, evaluate)
-        return _ranks(keys)[numbers]
+        return ranks_of_keys(keys)[numbers]
 
     def _ranks_of(self, column: Column) -> Rows:
         """The ranks of terms, 0 for UNBOUND."""
@@ -207,7 +197,7 @@ class Expressions:
         bound = ids[ids != UNBOUND]
         found = term_ranks(bound, self._terms, bound.size)
         if found is None:
-            found = _ranks(order_keys(self._terms.decode(bound)))
+            found = ranks_of_keys(order_keys(self._terms.decode(bound)))
         ranks: Rows = np.zeros(ids.size, np.int64)
         ranks[ids != UNBOUND] = found + 1
         return ranks[numbers]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.kernels.arrow import compute
 from corollary.kernels.sorted import Mask
 from corollary.language import XSD
 from corollary.sparql.term_texts import large
@@ -24,8 +25,6 @@ POWERS = np.array([10**digits for digits in range(MAX_SCALE + 1)], np.int64)
 
 def exact_texts(is_integer: Mask, values: Whole, scale: Small) -> Any:
     """The texts of integers, and of decimals with ``scale`` digits after the point, as large strings."""
-    from pyarrow import compute
-
     unit = POWERS[scale]
     whole, rest = np.divmod(np.abs(values), unit)
     parts = [
@@ -47,7 +46,6 @@ def decimal_texts(decimals: Iterable[Decimal]) -> Any:
 
 def _digits(values: Whole) -> Any:
     import pyarrow
-    from pyarrow import compute
 
     return compute.cast(pyarrow.array(values), pyarrow.large_string())
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from rdflib.term import BNode, Literal, Node
 
-from corollary.kernels.limits import check
+from corollary.kernels.arrow import compute
+from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Mask
 from corollary.language.constants import escape
 from corollary.sparql.column_texts import escaped
 from corollary.sparql.rdf_terms import Terms, text_of
 from corollary.sparql.term_texts import TermTexts, concatenated, content_of, parts_of, unescaped
-from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Decoded, ValueColumns, decoded_literals
 from corollary.sparql.written_literals import (
     FIRST_LOCAL,
@@ -38,7 +38,7 @@ class QueryTerms:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._ids: dict[str, int] = {}
-        self._own: list[Node] = []
+        self._own: list[Node | None] = []  # None: a new blank node
         self._written: WrittenLiterals | None = None
         self._read: dict[int, Node] = {}
         self._entered = 0
@@ -102,18 +102,21 @@ class QueryTerms:
         return found
 
     def blank_nodes(self, count: int) -> Column:
-        """The ids of new blank nodes."""
+        """The ids of new blank nodes, which become terms when they are read."""
         first = FIRST_LOCAL + len(self._own)
-        for start in range(0, count, TERMS_BETWEEN_CHECKS):
-            check()
-            self._own += [BNode() for _ in range(min(TERMS_BETWEEN_CHECKS, count - start))]
+        reserve(8 * count)
+        self._own += [None] * count
         return np.arange(first, first + count, dtype=np.uint32)
 
     def __getitem__(self, term_id: int) -> Node:
         if term_id < FIRST_LOCAL:
             return self._terms[term_id]
         if term_id < FIRST_WRITTEN:
-            return self._own[term_id - FIRST_LOCAL]
+            place = term_id - FIRST_LOCAL
+            own = self._own[place]
+            if own is None:
+                own = self._own[place] = BNode()
+            return own
         term = self._read.get(term_id)
         if term is None:
             assert self._written is not None
@@ -173,7 +176,7 @@ class QueryTerms:
             return found
         places = np.empty(rows.size, np.int64)
         places[rows] = np.arange(rows.size)
-        return found.take(places)
+        return compute.take(found, places)
 
     def written_values(self, ids: Column) -> Decoded:
         """The numbers and times of literals computed on columns."""

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from corollary.columns.pairs import end_to_end
 from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.execute.run_plan import natural_join
-from corollary.kernels.limits import reserve
+from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Mask, Rows
 from corollary.sparql.written_literals import UNBOUND
 
@@ -29,12 +30,12 @@ def stacked(parts: Iterable[Batch]) -> Batch:
         return kept[0]
     variables = dict.fromkeys(variable for part in kept for variable in part.columns)
     reserve(4 * len(variables) * sum(part.size for part in kept))
-    columns = {
-        v: np.concatenate(
+    columns = {}
+    for v in variables:
+        check()
+        columns[v] = end_to_end(
             [part.columns[v] if v in part.columns else filled(part.size, UNBOUND) for part in kept]
         )
-        for v in variables
-    }
     return Batch(sum(part.size for part in kept), columns)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.kernels.arrow import compute, within_limits
 from corollary.kernels.byte_texts import Bytes, Places, find_last, gather_texts, replace_escapes
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -93,7 +94,7 @@ class TermTexts:
         try:
             for part in parts:
                 texts, ends = part.texts()
-                texts.validate(full=True)
+                within_limits(pyarrow.Array.validate, texts, full=True)
                 lexical.append(unescaped(texts))
                 suffixes.append(ends)
         except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # half of a character, written or escaped
@@ -111,8 +112,6 @@ class TermTexts:
     @cached_property
     def is_string(self) -> Mask:
         """The literals that are strings, with or without a language tag."""
-        from pyarrow import compute
-
         is_typed = mask_of(compute.equal(self.suffixes, f"^^<{XSD}string>"))
         return self.is_literal & (self.is_plain | self.is_tagged | is_typed)
 
@@ -125,15 +124,11 @@ class TermTexts:
     @cached_property
     def is_tagged(self) -> Mask:
         """The literals with a language tag."""
-        from pyarrow import compute
-
         return mask_of(compute.starts_with(self.suffixes, pattern="@"))
 
     @cached_property
     def is_plain(self) -> Mask:
         """The literals without a suffix."""
-        from pyarrow import compute
-
         found: Mask = self.is_literal & (compute.binary_length(self.suffixes).to_numpy() == 0)
         return found
 
@@ -145,7 +140,6 @@ class TermTexts:
         column has no other terms.
         """
         import pyarrow
-        from pyarrow import compute
 
         if not (self.is_plain | self.is_tagged | ~self.is_literal).all():
             return None
@@ -163,12 +157,11 @@ def unescaped(lexical: Any) -> Any:
     Raises UnicodeEncodeError if a character cannot be encoded.
     """
     import pyarrow
-    from pyarrow import compute
 
     has_escape = compute.match_substring_regex(lexical, r"\\")  # RE2 searches a byte 15 times as fast
     if not compute.any(has_escape).as_py():
         return lexical
-    written = lexical.filter(has_escape)
+    written = compute.filter(lexical, has_escape)
     changed = _named_replaced(written)
     is_rare = compute.match_substring_regex(written, r"\\[uU]")  # or a backslash and u: Python knows
     if compute.any(is_rare).as_py():
@@ -218,6 +211,14 @@ class TextColumns:
             del kept[next(iter(kept))]  # the oldest
         self._kept = kept
         return texts
+
+
+def blank_node_texts(ids: Column, dictionary: TermDictionary) -> Any:
+    """The texts of blank nodes, as Arrow's large strings."""
+    table = dictionary.tables()[Kind.BLANK_NODE]
+    numbers = (ids & np.uint32(INDEX_MASK)).astype(np.int64)
+    offsets = table.offsets()
+    return strings(table.content(), offsets[numbers], offsets[numbers + 1])
 
 
 def gathered_texts(ids: Column, dictionary: TermDictionary) -> Any:

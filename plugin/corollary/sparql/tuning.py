@@ -35,6 +35,10 @@ made on columns. Arrow's kernels take some 0.1 ms, rdflib 10 to 25 µs a term. M
 by terms, a filter 0.4, 0.4 and 0.5 ms, and 0.3, 0.4 and 0.7. In universities a filter of IRIs takes as long
 with 128; of few distinct terms, columns take longer still with 512, 2.0 instead of 1.3 ms."""
 
+KEYS_SORTED_AT_ONCE = 1 << 10
+"""Keys that Python sorts between two checks of the limits: some 10,000 comparisons of rdflib's terms.
+Not tuned: a bound on the time to a check."""
+
 MIN_USES_OF_RANKS = 1_000
 """Values from which on terms are ranked, or concatenated, on columns: a comparison of terms takes some 3 µs,
 the import of Arrow 100 ms once. Measured with Arrow imported, for 500, 1,000 and 2,000 terms: ordering labels

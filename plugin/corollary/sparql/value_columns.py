@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns.pairs import distinct
+from corollary.kernels.arrow import compute
 from corollary.kernels.byte_texts import Places, find_last
 from corollary.kernels.sorted import Column, Mask
 from corollary.language import XSD
@@ -112,7 +113,6 @@ def decoded_literals(numbers: Places, table: TextTable) -> Decoded:
     if not typed.size:
         return found
     import pyarrow
-    from pyarrow import compute
 
     suffixes = strings(arena, closing[typed] + 1, ends[typed])
     for datatype, decode in _DECODERS.items():
@@ -130,15 +130,13 @@ def decoded_literals(numbers: Places, table: TextTable) -> Decoded:
 def _matching(rows: Places, lexical: Any, form: str) -> tuple[Places, Any]:
     """The rows whose lexical forms match a regular expression as a whole, and these forms."""
     import pyarrow
-    from pyarrow import compute
 
     matches: Mask = mask_of(compute.match_substring_regex(lexical, rf"\A(?:{form})\z"))
-    return rows[matches], lexical.filter(pyarrow.array(matches))
+    return rows[matches], compute.filter(lexical, pyarrow.array(matches))
 
 
 def _whole_numbers(lexical: Any) -> Whole:
     import pyarrow
-    from pyarrow import compute
 
     values: Whole = compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.int64()).to_numpy()
     return values
@@ -151,8 +149,6 @@ def _integers(rows: Places, lexical: Any, found: Decoded) -> None:
 
 def _decimals(rows: Places, lexical: Any, found: Decoded) -> None:
     """A negative zero is not decoded: it would lose its sign."""
-    from pyarrow import compute
-
     rows, lexical = _matching(rows, lexical, r"[+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?")
     point = compute.find_substring(lexical, ".").to_numpy()
     scale = np.where(point < 0, 0, compute.binary_length(lexical).to_numpy() - point - 1)
@@ -164,7 +160,6 @@ def _decimals(rows: Places, lexical: Any, found: Decoded) -> None:
 def _floats(code: Code) -> Callable[[Places, Any, Decoded], None]:
     def decode(rows: Places, lexical: Any, found: Decoded) -> None:
         import pyarrow
-        from pyarrow import compute
 
         rows, lexical = _matching(rows, lexical, r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?")
         values = compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.float64()).to_numpy()
