@@ -8,7 +8,7 @@ Invariant: ranks compare as rdflib compares the terms.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from heapq import merge
 from itertools import groupby
@@ -106,17 +106,22 @@ def ranks_by_class(ids: Column, terms: QueryTerms) -> Rows | None:
 
 @dataclass
 class _Ordering:
-    """Distinct terms with their texts and values. ``numbers`` has the number of each term's class."""
+    """Distinct terms with their texts and values.
+
+    ``numbers`` has the number of each term's class, ``places`` the place of its text.
+    """
 
     ids: Column
     terms: QueryTerms
     texts: TermTexts
     values: Decoded
+    places: Rows = field(init=False)
+    numbers: Rows = field(init=False)
 
     def __post_init__(self) -> None:
-        self.places: Rows = np.full(self.ids.size, -1, np.int64)
+        self.places = np.full(self.ids.size, -1, np.int64)
         self.places[self.texts.rows] = np.arange(self.texts.rows.size)
-        self.numbers: Rows = np.zeros(self.ids.size, np.int64)
+        self.numbers = np.zeros(self.ids.size, np.int64)
 
     def classes(self) -> list[tuple[int, Class]] | None:
         """The classes in order, each with its number; None if the terms have no order. Sets ``numbers``."""
