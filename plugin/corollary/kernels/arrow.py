@@ -20,9 +20,7 @@ class _Compute:
     def __getattr__(self, name: str) -> Any:
         from pyarrow import compute
 
-        function = partial(within_limits, getattr(compute, name))
-        setattr(self, name, function)
-        return function
+        return partial(within_limits, getattr(compute, name))
 
 
 def within_limits(function: Any, *arguments: Any, **options: Any) -> Any:
