@@ -51,8 +51,8 @@ def test_between_parts_of_quotients(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "ROWS_DECODED_AT_ONCE", 10)
 
     def ask() -> None:
-        rows = list(graph.query("SELECT ?x (?n / 4 AS ?q) { ?x <urn:x:p> ?n }"))
-        assert sum(float(row[1]) for row in rows) == 99 * 100 / 2 / 4  # type: ignore[index,arg-type]
+        rows: list[Any] = list(graph.query("SELECT ?x (?n / 4 AS ?q) { ?x <urn:x:p> ?n }"))
+        assert sum(float(row[1]) for row in rows) == 99 * 100 / 2 / 4
 
     assert checks(monkeypatch, column_functions, ask) >= 10
     assert checks(monkeypatch, column_values, ask) >= 10

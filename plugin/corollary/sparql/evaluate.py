@@ -348,9 +348,9 @@ class Evaluator:
         return join(scope.seed, self._table(part))
 
     def _subquery(self, part: Subquery, scope: Scope, need: int | None) -> Batch:
-        return self._solve(part.inner, self._inside(part.inner, scope), need)
+        return self._solve(part.inner, self.inside(part.inner, scope), need)
 
-    def _inside(self, part: Operator, scope: Scope) -> Scope:
+    def inside(self, part: Operator, scope: Scope) -> Scope:
         """A subquery's scope: of the seed, only variables that it projects or that the query was given."""
         while not isinstance(part, Project):
             assert isinstance(part, Slice | Distinct | Reduced)

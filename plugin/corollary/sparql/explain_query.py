@@ -1,24 +1,27 @@
 """EXPLAIN for queries: the operators that a query is evaluated by, with estimated and actual rows and times.
 
 The estimate of a basic graph pattern is what its join order is chosen by: ``patterns.PatternJoin``. All other
-estimates are made from those of the inputs: the sum for UNION, the maximum for JOIN and OPTIONAL, at most the
+estimates are made from those of the inputs: the sum for UNION and GRAPH, the maximum for JOIN and OPTIONAL, at most the
 limit for LIMIT. They are no bounds. Analysing evaluates the query with an evaluator that counts.
 
-The join order that is shown is the one that is evaluated, with two exceptions. Within EXISTS, variables from
-outside do not count as bound here. For ``GRAPH ?g``, the order is that for the default graph.
+The join order that is shown is the one that is evaluated. ``GRAPH ?g`` is evaluated graph by graph: graphs
+with the same order are shown together. Within EXISTS, variables that the rows to test bind are bound from the
+start; if only some rows bind a variable, the order is that for those which do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
-from rdflib.term import Identifier, Node, URIRef, Variable
+import numpy as np
+from rdflib.term import Identifier, Node, Variable
 
 from corollary.execute.batches import Batch
+from corollary.kernels.sorted import Column
 from corollary.sparql.algebra import (
     Distinct,
     Exists,
@@ -32,6 +35,7 @@ from corollary.sparql.algebra import (
     OrderBy,
     Project,
     Slice,
+    Subquery,
     Triples,
     Union,
     Values,
@@ -48,6 +52,9 @@ from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.scopes import certain
+from corollary.sparql.tuning import MAX_GRAPHS_SHOWN
+
+_NO_IDS: Column = np.empty(0, np.uint32)
 
 
 @dataclass
@@ -69,6 +76,16 @@ class Step:
         own = {"operator": self.operator, "detail": self.detail, "estimated_rows": round(self.estimate, 2)}
         found = {"rows": self.rows, "seconds": self.seconds}
         return {**own, **found, "inputs": [step.as_dict() for step in self.inputs]}
+
+    def add(self, other: Step) -> None:
+        """Add the numbers of a step with the same operators."""
+        self.estimate += other.estimate
+        if other.rows is not None:
+            self.rows = (self.rows or 0) + other.rows
+        if other.seconds is not None:
+            self.seconds = (self.seconds or 0.0) + other.seconds
+        for step, more in zip(self.inputs, other.inputs, strict=True):
+            step.add(more)
 
 
 @dataclass
@@ -114,6 +131,19 @@ class CountingEvaluator(Evaluator):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.counted: dict[Any, _Counted] = {}
+        self.graph: Node | None = None
+        """The graph for which the pattern of ``GRAPH ?g`` is evaluated, or planned."""
+
+    def counts(self, key: Any) -> tuple[int | None, float | None]:
+        """The rows and the seconds of an operator or a triple pattern; None if it was not evaluated."""
+        found = self.counted.get((self.graph, key))
+        return (None, None) if found is None else (found.rows, found.seconds)
+
+    def _named(self, variable: Variable, name: Node, part: Operator, scope: Scope) -> Batch:
+        around, self.graph = self.graph, name
+        batch = super()._named(variable, name, part, scope)
+        self.graph = around
+        return batch
 
     def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
         return self._count_in(id(part), partial(super()._solve, part, scope, need))
@@ -131,7 +161,7 @@ class CountingEvaluator(Evaluator):
         return self._count_in(("pattern", id(part)), lambda: Batch(counted(part, *arguments), {})).size
 
     def _count_in(self, key: Any, evaluate: Callable[[], Batch]) -> Batch:
-        counted, started = self.counted.setdefault(key, _Counted()), perf_counter()
+        counted, started = self.counted.setdefault((self.graph, key), _Counted()), perf_counter()
         batch = evaluate()
         counted.rows += batch.size
         counted.seconds += perf_counter() - started
@@ -142,19 +172,23 @@ class CountingEvaluator(Evaluator):
     ) -> PatternJoin:
         """A join that also counts the rows after each pattern."""
         join = super().pattern_join(part, scope, early, unwanted)
-        return _CountingJoin(join.costs, join.paths, early, self.counted, id(part))
+        return _CountingJoin(join.costs, join.paths, early, self.counted, self.graph, id(part))
 
 
 @dataclass
 class _CountingJoin(PatternJoin):
     counted: dict[Any, _Counted] = field(default_factory=dict)
+    graph: Node | None = None
     part: int = 0
+
+    def _count_of(self, pattern: Pattern) -> _Counted:
+        return self.counted.setdefault((self.graph, (self.part, pattern)), _Counted())
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()
         found = PatternJoin._counted(self, batch, pattern)
         if found is not None:
-            counted = self.counted.setdefault((self.part, pattern), _Counted())
+            counted = self._count_of(pattern)
             counted.rows += found.size
             counted.seconds += perf_counter() - started
         return found
@@ -166,7 +200,7 @@ class _CountingJoin(PatternJoin):
         return list(found) if isinstance(parts, list) else found
 
     def _parts_counted(self, parts: Iterable[Batch], pattern: Pattern, started: float) -> Iterator[Batch]:
-        counted = self.counted.setdefault((self.part, pattern), _Counted())
+        counted = self._count_of(pattern)
         for part in parts:
             counted.rows += part.size
             counted.seconds += perf_counter() - started
@@ -227,31 +261,67 @@ class _Planner:
         value in each of them. It may find only the values of variables that are ``wanted``.
         """
         if isinstance(part, Triples):
-            return self._pattern(part, scope, start or (1.0, frozenset(scope.seed.columns)), wanted)
-        step = Step(KEYWORDS[type(part)], self._detail(part))
-        counted = self._evaluator.counted.get(id(part))
-        if counted is not None:
-            step.rows, step.seconds = counted.rows, counted.seconds
-        if isinstance(part, InGraph) and isinstance(part.name, URIRef):
-            scope = Scope(self._evaluator.dataset.graph(part.name), scope.seed)
+            seed = float(scope.seed.size), frozenset(scope.seed.columns)
+            return self._pattern(part, scope, start or seed, wanted)
+        rows, seconds = self._evaluator.counts(id(part))
+        step = Step(KEYWORDS[type(part)], self._detail(part), rows=rows, seconds=seconds)
         inner = self._inputs(part, scope, start)
-        step.inputs = [*inner, *(self.step(pattern, scope) for pattern in _exists(part))]
         step.estimate = self._estimate(part, [each.estimate for each in inner])
+        tested = max((each.estimate for each in inner), default=1.0)
+        step.inputs = [*inner, *self._exists(part, scope, tested)]
         return step
 
+    def _in_graphs(self, part: InGraph, scope: Scope) -> list[Step]:
+        """The plan of a pattern in one graph; or those in all graphs, one for graphs with the same order."""
+        evaluator, given = self._evaluator, self._evaluator.given
+        name = given.get(part.name, part.name) if isinstance(part.name, Variable) else part.name
+        if not isinstance(name, Variable):
+            return [self.step(part.inner, replace(scope, index=evaluator.dataset.graph(name)))]
+        plans: dict[tuple[Any, ...], tuple[list[str], Step]] = {}
+        around = evaluator.graph
+        for graph in sorted(evaluator.dataset.graphs(), key=str):
+            evaluator.graph = graph
+            step = self.step(part.inner, replace(scope, index=evaluator.dataset.graph(graph)))
+            names, known = plans.setdefault(_outline(step), ([], step))
+            names.append(self._text(graph))
+            if known is not step:
+                known.add(step)
+        evaluator.graph = around
+        if len(plans) == 1:
+            return [step for _, step in plans.values()]
+        return [
+            Step("in", _shortened(names), step.estimate, step.rows, step.seconds, [step])
+            for names, step in plans.values()
+        ]
+
+    def _exists(self, part: Operator, scope: Scope, rows: float) -> Iterator[Step]:
+        """The plans of the patterns of EXISTS in an operator's own expressions, from the rows to test."""
+        for test in _tests(part):
+            numbers = self._evaluator.numbers
+            bound = frozenset(scope.seed.columns).union(*map(self._bound, inputs(part)))
+            seen = [number for number in map(numbers.__getitem__, mentioned(test)) if number in bound]
+            seed = Batch(max(1, round(rows)), dict.fromkeys([*seen, numbers.fresh()], _NO_IDS))
+            step = self.step(test.pattern, replace(scope, seed=seed))
+            name = "NOT EXISTS" if test.is_negated else "EXISTS"
+            yield Step(name, "", step.estimate, step.rows, step.seconds, [step])
+
     def _inputs(self, part: Operator, scope: Scope, start: tuple[float, frozenset[int]] | None) -> list[Step]:
+        if isinstance(part, InGraph):
+            return self._in_graphs(part, scope)
         if isinstance(part, Join | LeftJoin):
             first, second = part.left, part.right
             if isinstance(part, Join) and self._evaluator.pattern_of(first) is not None:
                 first, second = second, first
             left = self.step(first, scope)
-            bound = self._bound(first)
+            bound = self._bound(first) | frozenset(scope.seed.columns)
             numbers = self._evaluator.numbers
             joins = bound & {numbers[v] for v in mentioned(self._evaluator.pattern_of(second))}
             start = (left.estimate, bound) if joins else None
             return [left, self.step(second, scope, start)]
         if isinstance(part, Filter) and isinstance(part.inner, Triples):
             return [self.step(part.inner, scope, start)]
+        if isinstance(part, Subquery):
+            return [self.step(part.inner, self._evaluator.inside(part.inner, scope))]
         if isinstance(part, Group):
             return [self.step(part.inner, scope, None, self._evaluator.wanted(part, scope))]
         if isinstance(part, Distinct) and isinstance(part.inner, Project):
@@ -280,13 +350,9 @@ class _Planner:
             pattern = place.item
             rows *= costs.growth(known, pattern) if place.cost is None else place.cost[0]
             known |= pattern.variables
-            counted = evaluator.counted.get((id(part), pattern))
-            found = (None, None) if counted is None else (counted.rows, counted.seconds)
-            step.inputs.append(Step(texts[pattern], "", rows, *found))
+            step.inputs.append(Step(texts[pattern], "", rows, *evaluator.counts((id(part), pattern))))
         step.estimate = rows
-        counted = evaluator.counted.get(("pattern", id(part)))
-        if counted is not None:
-            step.rows, step.seconds = counted.rows, counted.seconds
+        step.rows, step.seconds = evaluator.counts(("pattern", id(part)))
         return step
 
     def _bound(self, part: Operator) -> frozenset[int]:
@@ -300,7 +366,7 @@ class _Planner:
                 return float(min(below[0], part.limit))
             case Group() if part.keys is None:
                 return 1.0
-            case Union():
+            case Union() | InGraph():
                 return float(sum(below))
             case Join() | LeftJoin():
                 return max(below)
@@ -334,8 +400,19 @@ def _by(read: object) -> str:
     return f"by {names}" if names else ""
 
 
-def _exists(part: Operator) -> Iterator[Operator]:
-    """The patterns of EXISTS in an operator's own expressions."""
+def _outline(step: Step) -> tuple[Any, ...]:
+    """The operators of a plan, without numbers."""
+    return step.operator, step.detail, *map(_outline, step.inputs)
+
+
+def _shortened(names: list[str]) -> str:
+    """The first names, and the number of the others."""
+    shown = ", ".join(names[:MAX_GRAPHS_SHOWN])
+    return shown if len(names) <= MAX_GRAPHS_SHOWN else f"{shown} and {len(names) - MAX_GRAPHS_SHOWN} more"
+
+
+def _tests(part: Operator) -> Iterator[Exists]:
+    """EXISTS in an operator's own expressions."""
     match part:
         case Filter() | LeftJoin():
             read: object = part.condition
@@ -344,13 +421,13 @@ def _exists(part: Operator) -> Iterator[Operator]:
         case OrderBy():
             read = part.conditions
         case Group():
-            read = part.keys
+            read = part.keys, tuple(item.argument for item in part.aggregates)
         case _:
             return
     waiting = [read]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Exists):
-            yield node.pattern
+            yield node
         else:
             waiting += reversed(children(node))

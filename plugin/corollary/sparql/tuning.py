@@ -66,6 +66,9 @@ cache."""
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message. Not tuned: presentation, no effect on speed."""
 
+MAX_GRAPHS_SHOWN = 3
+"""Names of graphs with the same plan that EXPLAIN shows. Not tuned: presentation, no effect on speed."""
+
 MAX_ROWS_SHOWN = 20
 """Rows of a result that Jupyter shows. Measured: 4 kB and 0.4 ms for three columns."""
 
