@@ -42,6 +42,7 @@ from benchmarks.workloads import (
     real,
     rules,
     scale,
+    serving,
     soak,
     spark,
     sparql,
@@ -76,6 +77,7 @@ WORKLOADS: dict[str, ModuleType] = {
         dynamic,
         scale,
         large,
+        serving,
         spark,
         soak,
     )

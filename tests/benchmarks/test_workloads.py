@@ -78,6 +78,7 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
                 "bulk",
                 "literature",
                 "dbpedia",
+                "serving",
             )
         ),
     ],

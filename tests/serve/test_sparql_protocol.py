@@ -43,6 +43,19 @@ def test_rows_are_those_of_rdflib(client: Client, media_type: str, format: str) 
     assert rows_by_rdflib(response, format) == expected
 
 
+@pytest.mark.parametrize("media_type", list(ROWS))
+def test_short_and_long_results_are_written_alike(
+    client: Client, media_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for most in (0, 1_000):
+        monkeypatch.setattr("corollary.serve.result_streams.MAX_TERMS_DECODED_EACH", most)
+        written.append(
+            client.get("/sparql", params={"query": VALUES}, headers={"Accept": media_type}).content
+        )
+    assert written[0] == written[1]
+
+
 def test_csv_has_plain_values(client: Client) -> None:
     text = client.get("/sparql", params={"query": VALUES}, headers={"Accept": "text/csv"}).content.decode()
     assert "\r\n" in text
@@ -231,3 +244,5 @@ def test_texts_are_compressed_for_those_who_accept(client: Client) -> None:
     packed = client.get("/sparql", params=query, headers={"Accept-Encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip" and "content-encoding" not in plain.headers
     assert packed.json() == plain.json()
+    small = client.get("/sparql", params={"query": "ASK {}"}, headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in small.headers

@@ -16,6 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from corollary.serve import facts_served, graph_protocol, protocol, rules_served, transactions_served
 from corollary.serve.access_log import ROUTE, Observer
@@ -23,7 +24,7 @@ from corollary.serve.guard import Guard
 from corollary.serve.negotiation import with_charset
 from corollary.serve.problems import Problem, problem_of, response_of
 from corollary.serve.service import Service
-from corollary.serve.tuning import LEVEL_OF_COMPRESSION
+from corollary.serve.tuning import LEVEL_OF_COMPRESSION, MIN_BYTES_COMPRESSED
 
 Endpoint = Callable[[Service, Request], Awaitable[Response]]
 
@@ -92,7 +93,9 @@ def application(service: Service) -> Starlette:
             "expose_headers": ["Location"],
         }
         middleware.append(Middleware(CORSMiddleware, **shared))
-    middleware.append(Middleware(GZipMiddleware, compresslevel=LEVEL_OF_COMPRESSION))
+    middleware.append(
+        Middleware(GZipMiddleware, minimum_size=MIN_BYTES_COMPRESSED, compresslevel=LEVEL_OF_COMPRESSION)
+    )
     return Starlette(
         routes=[_route(service, *each) for each in ROUTES],
         middleware=middleware,
@@ -101,15 +104,25 @@ def application(service: Service) -> Starlette:
 
 
 def _route(service: Service, methods: str, path: str, endpoint: Endpoint) -> Route:
-    allowed = [*methods.split(), "OPTIONS"]
+    return Route(path, _Answering(service, methods, path, endpoint), methods=[*methods.split(), "OPTIONS"])
 
-    async def handle(request: Request) -> Response:
-        request.scope[ROUTE] = path
+
+class _Answering:
+    """The ASGI application of a route. Starlette wraps functions in further handlers of errors."""
+
+    def __init__(self, service: Service, methods: str, path: str, endpoint: Endpoint) -> None:
+        self.service, self.path, self.endpoint = service, path, endpoint
+        self.allowed = ", ".join([*methods.split(), "OPTIONS"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ROUTE] = self.path
+        response = await self._answer(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
         if request.method == "OPTIONS":
-            return Response(status_code=204, headers={"Allow": ", ".join(allowed)})
+            return Response(status_code=204, headers={"Allow": self.allowed})
         try:
-            return await endpoint(service, request)
+            return await self.endpoint(self.service, request)
         except Exception as error:
-            return response_of(problem_of(error, service.secrets))
-
-    return Route(path, handle, methods=allowed)
+            return response_of(problem_of(error, self.service.secrets))

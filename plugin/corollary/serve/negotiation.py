@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from corollary.serve.problems import Problem
+from corollary.serve.tuning import MAX_HEADERS_CACHED
 
 ROWS = {
     "application/sparql-results+json": "json",
@@ -53,11 +55,17 @@ def chosen(accept: str | None, media_types: Mapping[str, str]) -> str:
 
     None accepts all. Raises Problem (406) if the header accepts none of them.
     """
-    wanted = _preferences(accept or "*/*")
-    best = max(media_types, key=lambda name: _quality(name, wanted))
-    if _quality(best, wanted) <= 0:
+    best = _best(accept or "*/*", tuple(media_types))
+    if best is None:
         raise Problem(406, "Not acceptable", f"there are {', '.join(media_types)}")
     return best
+
+
+@lru_cache(maxsize=MAX_HEADERS_CACHED)
+def _best(accept: str, media_types: tuple[str, ...]) -> str | None:
+    wanted = _preferences(accept)
+    best = max(media_types, key=lambda name: _quality(name, wanted))
+    return best if _quality(best, wanted) > 0 else None
 
 
 def _preferences(accept: str) -> dict[str, float]:

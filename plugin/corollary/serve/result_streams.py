@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from rdflib.term import BNode, Literal, Node, URIRef
 
 from corollary.kernels.sorted import Column
 from corollary.serve.problems import Problem
-from corollary.serve.tuning import ROWS_PER_CHUNK
+from corollary.serve.tuning import MAX_TERMS_DECODED_EACH, ROWS_PER_CHUNK
 from corollary.sparql.rdf_terms import text_of
 from corollary.sparql.result import GraphResult, SelectResult
 
@@ -83,7 +84,9 @@ def _columns(result: SelectResult, text: Callable[[Any], str]) -> Iterator[list[
 def _texts(
     ids: Column, decode: Callable[[Column], list[Node | None]], text: Callable[[Any], str]
 ) -> list[str]:
-    """The texts of a column. Each distinct term is decoded once."""
+    """The texts of a column. In a long one, each distinct term is decoded once."""
+    if len(ids) <= MAX_TERMS_DECODED_EACH:
+        return ["" if term is None else text(term) for term in decode(ids)]
     distinct, places = np.unique(ids, return_inverse=True)
     texts = ["" if term is None else text(term) for term in decode(distinct)]
     return [texts[place] for place in places.tolist()]
@@ -104,14 +107,14 @@ def _json(result: SelectResult) -> Chunks:
 
 
 def _json_term(term: Node) -> str:
-    found = {"type": "bnode" if isinstance(term, BNode) else "uri", "value": str(term)}
+    value = _quoted(str(term))
     if isinstance(term, Literal):
-        found["type"] = "literal"
         if term.language:
-            found["xml:lang"] = term.language
-        elif term.datatype is not None:
-            found["datatype"] = str(term.datatype)
-    return json.dumps(found, separators=(",", ":"))
+            return f'{{"type":"literal","value":{value},"xml:lang":{_quoted(term.language)}}}'
+        if term.datatype is not None:
+            return f'{{"type":"literal","value":{value},"datatype":{_quoted(term.datatype)}}}'
+        return f'{{"type":"literal","value":{value}}}'
+    return f'{{"type":"{"bnode" if isinstance(term, BNode) else "uri"}","value":{value}}}'
 
 
 _XML_HEAD = '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
