@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -78,22 +79,47 @@ def test_inconsistencies(client: Client) -> None:
     assert [f"<{EX}tom>", RDF_TYPE, f"<{EX}Cat>"] in clash["facts"]
 
 
-def test_the_count_and_the_list_of_inconsistencies_are_of_one_version(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    client = client_of("owl2rl")
+def changes_once_read(client: Client, monkeypatch: pytest.MonkeyPatch, change: Callable[[], Any]) -> None:
+    """Make a change as soon as the next request has its version."""
     reasoner = client.service.store.reasoner
     settled = reasoner.settled
 
     def changed_afterwards(**options: Any) -> Any:
         version = settled(**options)
         monkeypatch.undo()
-        client.update("INSERT DATA { ex:tom a ex:Dog }")
+        change()
         return version
 
     monkeypatch.setattr(reasoner, "settled", changed_afterwards)
+
+
+def test_the_count_and_the_list_of_inconsistencies_are_of_one_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = client_of("owl2rl")
+    changes_once_read(client, monkeypatch, lambda: client.update("INSERT DATA { ex:tom a ex:Dog }"))
     assert client.get("/inconsistencies").json() == {"count": 0, "inconsistencies": []}
     assert client.get("/inconsistencies").json()["count"] == 1
+
+
+def test_a_proof_is_of_one_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of()
+    changes_once_read(client, monkeypatch, lambda: client.update("DELETE DATA { ex:rex a ex:Dog }"))
+    assert explained(client, "ex:rex", "a", "ex:Animal").json()["status"] == "inferred"
+    assert explained(client, "ex:rex", "a", "ex:Animal").json()["status"] == "absent"
+
+
+def test_rules_and_what_they_derive_are_of_one_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of()
+    changes_once_read(client, monkeypatch, lambda: client.post("/rules", content=BARK, headers=TEXT))
+    assert all(rule["origin"] == "profile" for rule in client.get("/rules?derived=true").json()["rules"])
+    (added,) = [r for r in client.get("/rules?derived=true").json()["rules"] if r["origin"] == "added"]
+    assert added["derived"] == 1
+    path = f"/rules/{added['id']}/off"
+    changes_once_read(client, monkeypatch, lambda: client.post(path, headers=WRITER))
+    for is_on in (True, False):
+        entries = [rule for rule in client.get("/rules").json()["rules"] if rule["id"] == added["id"]]
+        assert [entry["enabled"] for entry in entries] == [is_on]
 
 
 def test_statistics(client: Client) -> None:
@@ -120,16 +146,16 @@ def test_prefixes_status_health_and_changes(client: Client) -> None:
     assert prefixes["ex"] == EX
     assert prefixes.keys() >= {"rdf", "rdfs", "owl", "xsd"}
     status = client.get("/status").json()
-    assert status.keys() == {"version", "writable", "rules", "uptime", "reading"}
-    assert status["writable"] is True and status["reading"] == "ready"
+    assert status.keys() == {"version", "writable", "rules", "uptime", "state"}
+    assert status["writable"] is True and status["state"] == "ready"
     assert client.get("/health").status_code == 200
     other = client_of()
     other.update("DELETE DATA { ex:rex a ex:Dog }")
     report = other.get("/changes/last").json()
     assert report.keys() == REPORT and report["removed"] == 1
     assert all(line.keys() == LINE for line in report["lines"])
-    other.service.is_ending = True
-    assert other.get("/health").status_code == 503
+    other.service.end()
+    assert other.get("/health").status_code == 503 and other.get("/status").json()["state"] == "ending"
 
 
 def test_metrics_count_requests_by_route() -> None:
@@ -179,6 +205,23 @@ def test_rules_are_added_switched_off_and_on() -> None:
     assert client.request("DELETE", f"/rules/{name}", headers=WRITER).json()["report"] is None
     assert client.request("DELETE", f"/rules/{name}", headers=WRITER).status_code == 404
     assert name not in {rule["id"] for rule in client.get("/rules").json()["rules"]}
+
+
+def test_a_rule_whose_switch_fails_stays_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of()
+    before = client.get("/rules").json()
+    name = before["rules"][0]["id"]
+
+    def too_long(*_: object) -> None:
+        raise LimitExceeded("seconds", 31, "", "this took more than 30 s")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client.service.store, "remove_rules", too_long)
+        assert client.post(f"/rules/{name}/off", headers=WRITER).status_code == 503
+    assert client.get("/rules").json() == before
+    assert client.post(f"/rules/{name}/on", headers=WRITER).status_code == 404
+    assert client.request("DELETE", f"/rules/{name}", headers=WRITER).json()["report"] is not None
+    assert client.get("/rules").json() != before
 
 
 def test_rules_of_the_profile_are_switched_off_too() -> None:

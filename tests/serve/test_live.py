@@ -128,6 +128,26 @@ def test_an_update_ends_when_its_client_goes_away() -> None:
         assert not httpx.get(f"{address}/sparql?query=ASK{{<urn:n> ?p ?o}}").json()["boolean"]
 
 
+@pytest.mark.parametrize("path", ["/update", "/transactions"])
+def test_a_change_that_waits_ends_when_its_client_goes_away(
+    path: str, service: Service, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The transaction for which the change waits stays open."""
+    monkeypatch.setattr("corollary.serve.open_transactions.SECONDS_FOR_TURN", 1000)
+    place = httpx.post(f"{address}/transactions", headers=WRITER).headers["location"]
+    with closing(connected(address)) as connection:
+        body = "INSERT DATA { <urn:m> <urn:m> 1 }"
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {UPDATE}\r\n"
+        head += f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall((head + body).encode())
+        assert eventually(lambda: service.metrics.running == 1)
+        time.sleep(0.2)
+    assert eventually(lambda: service.metrics.running == 0)
+    assert eventually(lambda: len(service.transactions) == 1)
+    assert httpx.post(f"{address}{place}/commit", headers=WRITER).json()["committed"]
+    assert not httpx.get(f"{address}/sparql?query=ASK{{<urn:m> ?p ?o}}").json()["boolean"]
+
+
 def test_a_slow_head_is_dropped(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corollary.serve.connections.SECONDS_FOR_HEAD", 0.3)
     with running(service) as address:

@@ -107,6 +107,11 @@ def test_ask_and_describe(client: Client) -> None:
         ("text/csv;q=0.5, text/tab-separated-values", "text/tab-separated-values"),
         ("text/*", "text/csv"),
         ("application/json;q=x, text/csv", "text/csv"),
+        *(
+            (f"application/json;q={bad}, text/csv;q=0.1", "text/csv")
+            for bad in ("nan", "inf", "2", "-1", "1e0", "")
+        ),
+        ("application/json;q=0.2, text/csv;q=0.1", "application/json"),
     ],
 )
 def test_the_preferred_format_is_chosen(accept: str | None, media_type: str) -> None:

@@ -24,7 +24,7 @@ from corollary.serve.guard import Guard
 from corollary.serve.negotiation import with_charset
 from corollary.serve.problems import Problem, problem_of, response_of
 from corollary.serve.service import Service
-from corollary.serve.tuning import LEVEL_OF_COMPRESSION, MIN_BYTES_COMPRESSED
+from corollary.serve.tuning import LEVEL_OF_COMPRESSION
 
 Endpoint = Callable[[Service, Request], Awaitable[Response]]
 
@@ -93,9 +93,7 @@ def application(service: Service) -> Starlette:
             "expose_headers": ["Location"],
         }
         middleware.append(Middleware(CORSMiddleware, **shared))
-    middleware.append(
-        Middleware(GZipMiddleware, minimum_size=MIN_BYTES_COMPRESSED, compresslevel=LEVEL_OF_COMPRESSION)
-    )
+    middleware.append(Middleware(GZipMiddleware, compresslevel=LEVEL_OF_COMPRESSION))
     return Starlette(
         routes=[_route(service, *each) for each in ROUTES],
         middleware=middleware,

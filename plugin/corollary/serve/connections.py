@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -127,11 +128,14 @@ def serve(server: Server, listener: socket.socket, service: Service) -> None:
 
     Precondition: called in the main thread.
     """
+    gc.collect()
+    gc.freeze()  # what was loaded is not searched for garbage: 13 % of the time of point queries (LUBM-1)
     ended = signal.SIGINT, signal.SIGTERM
     former = {number: signal.signal(number, signal.SIG_IGN) for number in ended}  # uvicorn raises them again
     try:
         server.run(sockets=[listener])
     finally:
         service.close()
+        gc.unfreeze()
         for number, handler in former.items():
             signal.signal(number, handler)

@@ -26,7 +26,7 @@ from corollary.reasoner.version import Version
 from corollary.serve import metrics
 from corollary.serve.bodies import in_url
 from corollary.serve.problems import Problem
-from corollary.serve.service import Service
+from corollary.serve.service import Service, usable_prefixes
 from corollary.serve.tuning import MAX_LISTED, MAX_PROOFS
 from corollary.sparql.algebra import Project, Triples
 from corollary.sparql.parser import SparqlSyntaxError, parse_query
@@ -63,7 +63,7 @@ def parsed(text: str, place: str, prefixes: Any) -> Node:
 
 
 async def explain(service: Service, request: Request) -> Response:
-    """``GET /explain``: proofs of a triple, as JSON or HTML."""
+    """``GET /explain``: proofs of a triple, as JSON or HTML. All of it is of one version."""
     parameters = in_url(request)
     limit = parameters.number("limit", 1, MAX_PROOFS)
     format = parameters.one("format") or "json"
@@ -72,11 +72,15 @@ async def explain(service: Service, request: Request) -> Response:
     texts = {place: parameters.needed(place) for place in PLACES}
 
     def explained() -> Any:
-        triple = [parsed(text, place, service.prefixes()) for place, text in texts.items()]
-        find = service.store.reasoner.settled().terms.find
-        if any(find(term) is None for term in triple):
+        reasoner = service.store.reasoner
+        version = reasoner.settled()
+        prefixes = usable_prefixes(version)
+        triple = [parsed(text, place, prefixes) for place, text in texts.items()]
+        if any(version.terms.find(term) is None for term in triple):
             return _absent(triple, format)  # a read adds no terms
-        explanation = service.store.explain((triple[0], triple[1], triple[2]), limit=limit)
+        state, terms, names = version.state, version.terms, version.namespaces
+        goal = triple[0], triple[1], triple[2]
+        explanation = reasoner.limited(None, explaining.explanation, state, terms, names, goal, limit)
         return explanation.as_dict() if format == "json" else explanation.html()
 
     found = await service.read(request, explained)
@@ -260,14 +264,17 @@ async def last_change(service: Service, request: Request) -> Response:
 
 
 async def status(service: Service, request: Request) -> Response:
-    """``GET /status``: version, profile, whether changes are allowed, and the seconds since the start."""
+    """``GET /status``: version, profile, whether changes are allowed, seconds since the start, and its state.
+
+    No request is answered before the store is loaded.
+    """
     return JSONResponse(
         {
             "version": version_of("corollary"),
             "writable": service.settings.is_writable,
             "rules": service.store.options.title(),
             "uptime": round(monotonic() - service.started, 3),
-            "reading": "ready",
+            "state": "ending" if service.is_ending else "ready",
         }
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 from corollary.serve.problems import Problem
 from corollary.serve.tuning import MAX_HEADERS_CACHED
+
+_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 
 ROWS = {
     "application/sparql-results+json": "json",
@@ -69,15 +72,13 @@ def _best(accept: str, media_types: tuple[str, ...]) -> str | None:
 
 
 def _preferences(accept: str) -> dict[str, float]:
-    """The quality of each media range. What is malformed is left out."""
+    """The quality of each media range. A range whose quality is no number from 0 to 1 is left out."""
     found = {}
     for part in accept.lower().split(","):
         name, *parameters = (text.strip() for text in part.split(";"))
         quality = next((text[2:] for text in parameters if text.startswith("q=")), "1")
-        try:
+        if _QUALITY.fullmatch(quality):
             found[name] = float(quality)
-        except ValueError:
-            continue
     return found
 
 

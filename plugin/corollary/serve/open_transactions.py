@@ -16,9 +16,14 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, TypeVar
 
-from corollary.kernels.limits import Cancellation, Limits, limited
+from corollary.kernels.limits import Cancellation, Limits, check, limited
 from corollary.serve.problems import Problem
-from corollary.serve.tuning import MAX_OPEN_TRANSACTIONS, SECONDS_FOR_TURN, SECONDS_OF_TRANSACTION
+from corollary.serve.tuning import (
+    MAX_OPEN_TRANSACTIONS,
+    SECONDS_BEFORE_LOOKING,
+    SECONDS_FOR_TURN,
+    SECONDS_OF_TRANSACTION,
+)
 from corollary.store import CorollaryStore
 
 Result = TypeVar("Result")
@@ -42,10 +47,15 @@ class Turn:
         """Hold the lock. ``asked`` is the time of the request, by ``monotonic``.
 
         Raises Problem (503) if a transaction by URL holds it ``SECONDS_FOR_TURN`` after ``asked``, or any
-        change ``most`` seconds after.
+        change ``most`` seconds after; Cancelled if the current work is cancelled.
         """
         wait = min(SECONDS_FOR_TURN, most)
-        while not self._lock.acquire(timeout=max(0.0, asked + wait - monotonic())):
+        while not self._lock.acquire(
+            timeout=max(0.0, min(asked + wait - monotonic(), SECONDS_BEFORE_LOOKING))
+        ):
+            if monotonic() < asked + wait:
+                check()
+                continue
             if self._is_by_url or wait >= most:
                 detail = "another transaction is open, or another change is made: try again when it has ended"
                 again = {"Retry-After": str(ceil(SECONDS_FOR_TURN))}
@@ -99,7 +109,7 @@ class ServedTransaction:
         """End the transaction after the calls before this one; see ``ended``."""
         self._calls.put(commits)
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Roll back, also while it waits to begin, or in the middle of a call."""
         self._cancellation.cancel()
         self.finish(commits=False)
@@ -207,5 +217,5 @@ class OpenTransactions:
     def close(self) -> None:
         """Roll all transactions back, and wait until they have ended."""
         for transaction in list(self._by_id.values()):
-            transaction.give_up()
+            transaction.cancel()
             transaction.ended.exception()

@@ -63,23 +63,25 @@ def counted(version: Version, rules: Iterable[Rule]) -> dict[str, int | None]:
 class RuleBook:
     """The rules in force, those that are switched off, and which of them were added to the first ones.
 
-    Methods that change rules are called inside a transaction, and return the change; ``settle`` records it
-    when it is committed.
+    Methods that change rules are called inside a transaction, and return the report of the change. A rule is
+    off if it was switched off, and is not in force: so a transaction that fails changes nothing here.
     """
 
     def __init__(self, store: CorollaryStore) -> None:
         self.store = store
         self._first = {id_of(rule) for rule in store.rules()}
-        self._off: dict[str, Rule] = {}
+        self._switched_off: dict[str, Rule] = {}
 
     def listed(self, *, counts: bool) -> list[dict[str, Any]]:
-        """All rules, as JSON. ``counts``: with the inferred facts that each derives."""
-        program = self.store.rules()
-        derived = counted(self.store.reasoner.settled(), program) if counts else {}
-        prefixes = (*program.prefixes, *((prefix, str(name)) for prefix, name in self.store.namespaces()))
-        return [self._entry(rule, prefixes, derived, is_on=True) for rule in program] + [
-            self._entry(rule, prefixes, {}, is_on=False) for rule in list(self._off.values())
-        ]
+        """All rules of one version, as JSON. ``counts``: with the inferred facts that each derives."""
+        version = self.store.reasoner.settled()
+        program = version.options.program or Program(())
+        derived = counted(version, program) if counts else {}
+        prefixes = (*program.prefixes, *((prefix, str(name)) for prefix, name in version.namespaces))
+        entries = [self._entry(rule, prefixes, derived, is_on=True) for rule in program]
+        in_force = {entry["id"] for entry in entries}
+        others = [rule for name, rule in list(self._switched_off.items()) if name not in in_force]
+        return entries + [self._entry(rule, prefixes, {}, is_on=False) for rule in others]
 
     def _entry(
         self,
@@ -105,19 +107,30 @@ class RuleBook:
         added, report = self._changed(lambda: self.store.add_rules(program))
         return [id_of(rule) for rule in added], report
 
-    def switch_off(self, name: str) -> tuple[Rule, Report | None]:
+    def switch_off(self, name: str) -> Report | None:
         """Remove a rule that is in force. Raises Problem if there is none."""
-        rule = next((rule for rule in self.store.rules() if id_of(rule) == name), None)
+        rule = self._in_force(name)
         if rule is None:
             raise Problem(404, "Not found", "no rule in force has this id")
-        return rule, self._changed(lambda: self.store.remove_rules(Program((rule,))))[1]
+        self._switched_off[name] = rule
+        return self._changed(lambda: self.store.remove_rules(Program((rule,))))[1]
 
     def switch_on(self, name: str) -> Report | None:
         """Add a rule that was switched off. Raises Problem if there is none."""
-        if name not in self._off:
+        rule = self._switched_off.get(name)
+        if rule is None or self._in_force(name) is not None:
             raise Problem(404, "Not found", "no rule with this id is switched off")
-        program = Program((self._off[name],), self.store.rules().prefixes)
+        program = Program((rule,), self.store.rules().prefixes)
         return self._changed(lambda: self.store.add_rules(program))[1]
+
+    def remove(self, name: str) -> Report | None:
+        """Switch a rule off, or forget one that is off. Raises Problem if there is none."""
+        if self._in_force(name) is None and self._switched_off.pop(name, None) is not None:
+            return None
+        return self.switch_off(name)
+
+    def _in_force(self, name: str) -> Rule | None:
+        return next((rule for rule in self.store.rules() if id_of(rule) == name), None)
 
     def _changed(self, change: Callable[[], Program]) -> tuple[Program, Report | None]:
         """The rules that a call changed, and the report; None if nothing was maintained."""
@@ -125,16 +138,3 @@ class RuleBook:
         rules = change()
         after = self.store.last_maintenance()
         return rules, None if after is before else after
-
-    def is_off(self, name: str) -> bool:
-        """Whether a rule is switched off."""
-        return name in self._off
-
-    def record_off(self, rule: Rule) -> None:
-        """Remember a rule that is no longer in force."""
-        self._off[id_of(rule)] = rule
-
-    def forget(self, *names: str) -> None:
-        """Forget rules that were switched off."""
-        for name in names:
-            self._off.pop(name, None)

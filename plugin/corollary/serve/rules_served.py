@@ -26,7 +26,6 @@ async def rules(service: Service, request: Request) -> Response:
         raise Problem(415, "Unsupported media type", "send rules as text/plain")
     text = text_of_body(await body_of(request, service.settings.bytes_of_body))
     added, report = await service.write(request, lambda: service.rules.add(text))
-    service.rules.forget(*added)
     return JSONResponse({"added": added, "report": report_as_json(report)})
 
 
@@ -34,27 +33,16 @@ async def rule(service: Service, request: Request) -> Response:
     """``DELETE /rules/ID``: switches a rule off; forgets one that is off."""
     service.authorise(request)
     name = request.path_params["id"]
-    if service.rules.is_off(name):
-        service.rules.forget(name)
-        return JSONResponse({"removed": name, "report": None})
-    return JSONResponse({"removed": name, "report": await _switched_off(service, request, name)})
+    report = await service.write(request, lambda: service.rules.remove(name))
+    return JSONResponse({"removed": name, "report": report_as_json(report)})
 
 
 async def switch(service: Service, request: Request) -> Response:
     """``POST /rules/ID/off`` and ``POST /rules/ID/on``."""
     service.authorise(request)
     name, to = request.path_params["id"], request.path_params["to"]
-    if to == "off":
-        report = await _switched_off(service, request, name)
-    elif to == "on":
-        report = report_as_json(await service.write(request, lambda: service.rules.switch_on(name)))
-        service.rules.forget(name)
-    else:
+    change = {"off": service.rules.switch_off, "on": service.rules.switch_on}.get(to)
+    if change is None:
         raise Problem(404, "Not found")
-    return JSONResponse({"id": name, "enabled": to == "on", "report": report})
-
-
-async def _switched_off(service: Service, request: Request, name: str) -> dict[str, object] | None:
-    removed, report = await service.write(request, lambda: service.rules.switch_off(name))
-    service.rules.record_off(removed)
-    return report_as_json(report)
+    report = await service.write(request, lambda: change(name))
+    return JSONResponse({"id": name, "enabled": to == "on", "report": report_as_json(report)})

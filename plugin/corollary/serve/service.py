@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.graph import Dataset
@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from corollary.kernels.limits import Cancellation, Limits, limited
+from corollary.reasoner.version import Version
 from corollary.serve.access_log import Log
 from corollary.serve.guard import Token
 from corollary.serve.metrics import Metrics
@@ -76,6 +77,17 @@ class Body:
     is_whole: bool
 
 
+def usable_prefixes(version: Version) -> Mapping[str, str]:
+    """The prefixes that queries need not declare: those of the store, and the usual ones."""
+    return {**USUAL_PREFIXES, **version.namespaces.by_prefix}
+
+
+class Cancellable(Protocol):
+    """Work that another thread can cancel."""
+
+    def cancel(self) -> None: ...
+
+
 class Service:
     """A store that is served."""
 
@@ -92,8 +104,8 @@ class Service:
         self._writer = ThreadPoolExecutor(1, "writer")
 
     def prefixes(self) -> Mapping[str, str]:
-        """The prefixes that queries need not declare: those of the store, and the usual ones."""
-        return {**USUAL_PREFIXES, **self.store.reasoner.versions.current().namespaces.by_prefix}
+        """``usable_prefixes`` of the present version."""
+        return usable_prefixes(self.store.reasoner.versions.current())
 
     def authorise(self, request: Request) -> None:
         """Raise Problem unless the request may change the store: by a header, never by the URL."""
@@ -199,7 +211,7 @@ class Service:
 
 
 async def unless_disconnected(
-    request: Request, work: asyncio.Future[Result], cancellation: Cancellation
+    request: Request, work: asyncio.Future[Result], cancellation: Cancellable
 ) -> Result:
     """The result of a running function, which is cancelled when the client goes away, or the server ends."""
     gone: asyncio.Future[None] | None = None

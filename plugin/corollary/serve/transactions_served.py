@@ -13,16 +13,16 @@ from corollary.serve.bodies import address_of
 from corollary.serve.open_transactions import gone
 from corollary.serve.problems import Problem
 from corollary.serve.protocol import QUERY, UPDATE, answered, carry_out, clauses_of, parameters_of
-from corollary.serve.service import Service
+from corollary.serve.service import Service, unless_disconnected
 
 
 async def begin(service: Service, request: Request) -> Response:
     """``POST /transactions``: waits for a short time while another change is made."""
     service.authorise(request)
     transaction = service.transactions.begin()
-    await asyncio.wrap_future(transaction.begun)
+    await unless_disconnected(request, asyncio.wrap_future(transaction.begun), transaction)
     if await request.is_disconnected():
-        transaction.give_up()
+        transaction.cancel()
         raise Problem(503, "The request was cancelled", "the client went away")
     left = timedelta(seconds=transaction.end - monotonic())
     expires = (datetime.now(UTC) + left).isoformat(timespec="seconds")
@@ -67,6 +67,6 @@ async def roll_back(service: Service, request: Request) -> Response:
     """``DELETE /transactions/ID``."""
     service.authorise(request)
     transaction = service.transactions.find(request.path_params["id"])
-    transaction.give_up()
+    transaction.cancel()
     await asyncio.wait([asyncio.wrap_future(transaction.ended)])
     return Response(status_code=204)

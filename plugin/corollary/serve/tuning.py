@@ -61,8 +61,8 @@ JSON with 1,024, 2,048 and 4,096 rows at once (a market), 306, 280 and 272 (a un
 
 MAX_TERMS_DECODED_EACH = 32
 """Terms of a column that are decoded one by one. In longer columns, equal terms are decoded once. Measured:
-16 rows of two terms take 25 and 27 µs as JSON (different and repeated terms), by distinct terms 37 and 31;
-32 rows 43 and 47, and 56 and 44; 64 rows 81 and 89, and 95 and 67."""
+16 rows of two terms take 16 and 15 µs as JSON (different and repeated terms), by distinct terms 29 and 16;
+32 rows 27 and 27, and 40 and 19; 64 rows 49 and 48, and 62 and 23."""
 
 MAX_HEADERS_CACHED = 64
 """Accept headers whose media type is remembered. Not tuned: browsers and libraries have a few each. A header
@@ -76,11 +76,6 @@ while it writes it. Not tuned: a bound on memory. Measured: the server joins the
 LEVEL_OF_COMPRESSION = 3
 """The level of gzip. Measured on the JSON of 50,000 rows: levels 1, 3, 4 and 9 compress a market 33, 33, 35
 and 46 times at 635, 517, 305 and 80 MB/s, a university 35, 36, 39 and 46 times at 659, 647, 335 and 112."""
-
-MIN_BYTES_COMPRESSED = 1400
-"""Bytes of a response's body below which it is sent as it is. Not tuned: fewer fit into one packet of a
-network, so that compression would save no packet. Measured: gzip of 600 bytes takes 41 µs, a tenth of a
-request."""
 
 MIN_CHARACTERS_OF_TOKEN = 16
 """Characters of a token. A shorter one could be guessed. Not tuned: 16 random characters of base 64 have 96
@@ -97,6 +92,10 @@ on the time that one client may keep the others from changing the store."""
 SECONDS_FOR_TURN = 2.0
 """Seconds that a change waits for an open transaction. Then the server refuses it with status 503. Not tuned:
 a program's transaction takes milliseconds, and a person waits that long."""
+
+SECONDS_BEFORE_LOOKING = 0.1
+"""Seconds after which a change that waits for its turn looks again whether it is cancelled. Not tuned: a
+person notices no less."""
 
 SECONDS_FOR_RULE_COUNTS = 2.0
 """Seconds of one request that counts what each rule derives. Measured: all rules of OWL 2 RL on
