@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -9,9 +10,10 @@ import numpy as np
 import pyarrow
 import pytest
 from hypothesis import example, given, settings
-from rdflib import Graph, Literal, Namespace
+from rdflib import XSD, Dataset, Graph, Literal, Namespace
 from tests.strategies import examples
 
+from corollary.kernels.limits import LimitExceeded
 from corollary.language.constants import escape
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms, text_of
@@ -95,3 +97,48 @@ def test_queries_answer_as_in_memory(query: str) -> None:
             graph.add((EX[f"x{number}"], EX.group, EX[f"g{number % 70}"]))
     ours, theirs = (sorted(map(str, graph.query(f"PREFIX : <{EX}> {query}"))) for graph in graphs)
     assert ours == theirs and ours
+
+
+DECIMAL = "<http://www.w3.org/2001/XMLSchema#decimal>"
+
+
+def row_of(store: CorollaryStore, query: str) -> Any:
+    """The only row of a query's result."""
+    (row,) = Dataset(store, default_union=True).query(
+        f"PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> {query}"
+    )
+    return row
+
+
+@pytest.mark.parametrize("text", ["1E999999999", "-1e-999999999", "1E+00010000", "sNaN", "NaN", "-Infinity"])
+def test_a_decimal_out_of_bounds_has_no_value_and_is_not_written_out(text: str, tmp_path: Path) -> None:
+    """Wherever it comes from: a query, STRDT, a file. rdflib would write a gigabyte of digits."""
+    (tmp_path / "data.nt").write_text(f'<urn:a> <urn:b> "{text}"^^{DECIMAL} .\n')
+    store = CorollaryStore(rules="none")
+    store.load(tmp_path / "data.nt")
+    for source in (
+        f'VALUES ?x {{ "{text}"^^{DECIMAL} }}',
+        f'BIND(STRDT("{text}", {DECIMAL}) AS ?x)',
+        "?s <urn:b> ?x",
+    ):
+        (found,) = row_of(store, f"SELECT ?x {{ {source} }}")
+        assert (str(found), found.datatype, found.value) == (text, XSD.decimal, None)
+        answers = "(isNumeric(?x) AS ?a) (?x + 1 AS ?b) (xsd:integer(?x) AS ?c) (ROUND(?x) AS ?d)"
+        row = row_of(store, f"SELECT {answers} {{ {source} }}")
+        assert tuple(row) == (Literal(False), None, None, None)
+
+
+def test_a_decimal_within_bounds_is_as_in_rdflib() -> None:
+    store = CorollaryStore(rules="none")
+    for text in ("1E5", "1_0", "-.5", "7", "x", "1E-9999"):
+        (found,) = row_of(store, f'SELECT ?x {{ VALUES ?x {{ "{text}"^^{DECIMAL} }} }}')
+        assert found == Literal(text, datatype=XSD.decimal)
+
+
+@pytest.mark.parametrize("rows", [3, 3000])
+def test_the_memory_of_separators_counts(rows: int) -> None:
+    values = " ".join(map(str, range(rows)))
+    query = f"SELECT (GROUP_CONCAT(?x; SEPARATOR='{'s' * 100_000}') AS ?t) {{ VALUES ?x {{ {values} }} }}"
+    store = CorollaryStore(rules="none", limits="bytes=100KB")
+    with pytest.raises(LimitExceeded):
+        len(Graph(store).query(query))

@@ -249,7 +249,7 @@ def _concatenated(item: Aggregate, members: Column, terms: QueryTerms) -> Litera
     texts = list(map(str, _decoded(members, terms)))
     if item.is_distinct and is_text:
         texts = list(dict.fromkeys(texts))
-    reserve_text(sum(map(len, texts)))
+    reserve_text(sum(map(len, texts)) + len(item.separator) * len(texts))
     return Literal(item.separator.join(texts))
 
 

@@ -28,6 +28,7 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import reserve_text
 from corollary.sparql.rdf_terms import plain_literal
+from corollary.sparql.typed_literals import typed_literal
 
 TRUE, FALSE = Literal(True), Literal(False)
 
@@ -204,7 +205,7 @@ def _with_language(text: Node, language: Node) -> Literal:
 
 
 def _with_datatype(text: Node, datatype: Node) -> Literal:
-    return Literal(str(text), datatype=str(datatype))
+    return typed_literal(str(text), URIRef(str(datatype)))
 
 
 # Functions on strings

@@ -14,6 +14,7 @@ from corollary.kernels.limits import check
 from corollary.sparql.algebra import Parameter, Triple
 from corollary.sparql.parser.cursor import SOURCE, Cursor, Names
 from corollary.sparql.parser.tokens import unescaped
+from corollary.sparql.typed_literals import typed_literal
 
 NUMBERS = {"integer": XSD.integer, "decimal": XSD.decimal, "double": XSD.double}
 STRINGS = ("string", "long")
@@ -120,7 +121,7 @@ class TermParser(Cursor):
         text = self.text_of_string()
         if self.kind == "language":
             return Literal(text, lang=self.advance()[1:])
-        return Literal(text, datatype=self.iri()) if self.accept("^^") else Literal(text)
+        return typed_literal(text, self.iri()) if self.accept("^^") else Literal(text)
 
     def _blank_node(self) -> BNode:
         """A labelled blank node. A label stands in one basic graph pattern only (section 19.6)."""
@@ -251,4 +252,5 @@ class TermParser(Cursor):
 
 def _literal(quotes: int, language: str | None, datatype: URIRef | None, word: str) -> Literal:
     """The literal of a token without escapes, with a number of quotation marks."""
-    return Literal(word[quotes : len(word) - quotes], lang=language, datatype=datatype)
+    text = word[quotes : len(word) - quotes]
+    return Literal(text, lang=language) if language else typed_literal(text, datatype)
