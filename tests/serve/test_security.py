@@ -248,6 +248,20 @@ def test_a_body_that_is_large_when_decompressed_is_refused() -> None:
     assert client.get("/graphs?graph=urn:h").status_code == 404
 
 
+def test_a_large_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corollary.serve.protocol.MAX_BYTES_OF_FORM", 1000)
+    client = client_of("none")
+    long = f"INSERT DATA {{ <urn:a> <urn:b> '{'x' * 1000}' }}"
+    assert client.post("/update", data={"update": long}, headers=WRITER).status_code == 413
+    assert client.update(long).status_code == 204
+
+
+def test_two_lengths_of_a_body_are_refused() -> None:
+    headers = {**WRITER, "Content-Type": UPDATE, "Content-Length": "5", "Transfer-Encoding": "chunked"}
+    response = client_of("none").post("/update", content=INSERT, headers=headers)
+    assert (response.status_code, response.headers["connection"]) == (400, "close")
+
+
 def large_store() -> CorollaryStore:
     store = CorollaryStore(rules="none", external="none")
     values = " ".join(f"<urn:{number}>" for number in range(3000))

@@ -126,3 +126,58 @@ def test_a_path_that_is_no_iri_is_refused(name: str) -> None:
     document = "<urn:a> <urn:b> <urn:c> ."
     assert client.put_raw(f"/graphs/{name}".encode(), document, "text/turtle") == 400
     assert client.put_raw(b"/graphs/ab", document, "text/turtle") == 201
+
+
+PART = "Content-Type: text/turtle\r\n\r\n<urn:a> <urn:b> <urn:c> ."
+FORM = "multipart/form-data; boundary=B"
+
+
+def form_of(*parts: str) -> str:
+    return "".join(f"--B\r\n{part}\r\n" for part in parts) + "--B--\r\n"
+
+
+def posted(client: Client, body: str, content_type: str = FORM) -> int:
+    headers = {**WRITER, "Content-Type": content_type}
+    return client.post("/graphs?graph=urn:form", content=body.encode("latin-1"), headers=headers).status_code
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (form_of(PART), 201),
+        ("a preamble\r\n" + form_of(PART), 201),
+        (form_of(f"content-disposition: form-data; name=f\r\n{PART}"), 201),
+        (form_of("\r\n<urn:a> <urn:b> <urn:c> ."), 201),  # text/plain: N-Triples
+        (form_of(PART, PART.replace("<urn:c> .", "<urn:--B> .")), 201),
+        (form_of(PART).removesuffix("--B--\r\n"), 400),
+        (form_of(PART)[:-4], 400),
+        ("", 400),
+        ("--B--\r\n", 400),
+        (form_of("no head"), 400),
+        (form_of(f"X: {'x' * 100_000}\r\n{PART}"), 400),
+        (form_of(*[PART] * 1001), 400),
+        (form_of(f"Content-Transfer-Encoding: base64\r\n{PART}"), 415),
+        (form_of(PART.replace("turtle", "turtle; charset=latin-1")), 415),
+        (form_of(PART.replace("turtle", "t\xfcrtle")), 415),
+        (form_of("Content-Type: multipart/mixed; boundary=C\r\n\r\n--C\r\n\r\n--C--"), 415),
+    ],
+)
+def test_a_form_is_whole_or_refused(body: str, status: int) -> None:
+    client = client_of("none")
+    assert posted(client, body) == status
+    found = client.get("/graphs?graph=urn:form")
+    assert found.status_code == (200 if status == 201 else 404)
+    assert ("urn:b" in found.text) == (status == 201)
+
+
+@pytest.mark.parametrize("rest", ["", "; boundary=", "; boundary=C", "; boundary*=x''%ff"])
+def test_a_form_without_its_boundary_is_refused(rest: str) -> None:
+    assert posted(client_of("none"), form_of(PART), f"multipart/form-data{rest}") == 400
+
+
+def test_a_name_that_is_no_base_iri_is_a_mistake_of_the_client() -> None:
+    headers = {**WRITER, "Content-Type": "text/turtle"}
+    response = client_of("none").request(
+        "PUT", "/graphs?graph=http://%5B", content="<> a <x> .", headers=headers
+    )
+    assert (response.status_code, "Invalid base IRI" in response.json()["detail"]) == (400, True)

@@ -166,14 +166,17 @@ class Document:
             raise syntax_error(self.name, format, reason_of(error), *place, text) from None
 
     def _quads(self, stream: BinaryIO | Markup | ShallowJSON, format: RdfFormat) -> pyoxigraph.QuadParser:
-        return pyoxigraph.parse(
-            cast(BinaryIO, stream),
-            format,
-            base_iri=None if format in LINE_FORMATS else self.base,
-            # N3 formulas, such as the two sides of a rule, are parsed as graphs. Their triples are not
-            # asserted.
-            without_named_graphs=format == RdfFormat.N3,
-        )
+        try:
+            return pyoxigraph.parse(
+                cast(BinaryIO, stream),
+                format,
+                base_iri=None if format in LINE_FORMATS else self.base,
+                # N3 formulas, such as the two sides of a rule, are parsed as graphs. Their triples are not
+                # asserted.
+                without_named_graphs=format == RdfFormat.N3,
+            )
+        except ValueError as error:
+            raise input_error(f"{self.name}: {error}", "name another base IRI") from None
 
     def _can_be_read_again(self) -> bool:
         """Whether the bytes can be read a second time: files and fetched content can, pipes cannot."""

@@ -7,14 +7,15 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email import message_from_bytes, policy
+from email import message_from_bytes
+from email.message import Message
 from urllib.parse import parse_qsl
 
 from rdflib.term import URIRef
 from starlette.requests import ClientDisconnect, Request
 
 from corollary.serve.problems import Problem
-from corollary.serve.tuning import MAX_FIELDS_OF_FORM, SECONDS_FOR_BODY
+from corollary.serve.tuning import MAX_BYTES_OF_HEAD, MAX_FIELDS_OF_FORM, MAX_PARTS_OF_FORM, SECONDS_FOR_BODY
 
 _ABSOLUTE = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:(?:[^\x00-\x20<>"{}|\\^`%]|%[0-9A-Fa-f]{2})*')
 
@@ -39,6 +40,11 @@ class Parameters:
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self.pairs = pairs
+
+    @staticmethod
+    async def of_form(text: bytes) -> Parameters:
+        """As ``parsed``, in a thread: a large form takes seconds."""
+        return await asyncio.to_thread(Parameters.parsed, text)
 
     @staticmethod
     def parsed(text: bytes) -> Parameters:
@@ -103,8 +109,13 @@ def in_url(request: Request) -> Parameters:
 
 
 def media_type_of(request: Request) -> str:
-    """The media type of the body, in lower case and without parameters. Raises Problem for other charsets."""
-    name, _, rest = request.headers.get("content-type", "").partition(";")
+    """The media type of the body: see ``media_type_in``."""
+    return media_type_in(request.headers.get("content-type", ""))
+
+
+def media_type_in(header: str) -> str:
+    """The media type in a Content-Type header, in lower case. Raises Problem for a charset but UTF-8."""
+    name, _, rest = header.partition(";")
     for parameter in rest.lower().split(";"):
         key, _, value = parameter.strip().partition("=")
         if key == "charset" and value.strip('"') not in ("utf-8", "utf8", "us-ascii"):
@@ -159,14 +170,26 @@ def text_of_body(body: bytes) -> str:
 
 
 def parts_of_form(content_type: str, body: bytes) -> list[Part]:
-    """The documents in a body of ``multipart/form-data``. Raises Problem if there are none."""
-    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
-    message = message_from_bytes(head + body, policy=policy.HTTP)
-    parts = []
-    for part in message.iter_parts() if message.is_multipart() else ():
-        content = part.get_payload(decode=True)
-        if isinstance(content, bytes):
-            parts.append(Part(part.get_content_type(), content))
-    if not parts:
-        raise Problem(400, "Malformed form", "the form has no parts")
-    return parts
+    """The documents in a body of ``multipart/form-data`` (RFC 7578). Raises Problem if it is malformed.
+
+    A boundary is a line of its own; the last one has two more hyphens. So a body that was cut off is refused.
+    """
+    head = Message()
+    head["Content-Type"] = content_type
+    boundary = head.get_boundary("").encode("latin-1", "replace")
+    _, *pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS_OF_FORM + 2)
+    is_whole = boundary and 2 <= len(pieces) <= MAX_PARTS_OF_FORM + 1 and pieces[-1][:2] == b"--"
+    if not is_whole:
+        detail = f"its 1 to {MAX_PARTS_OF_FORM} parts stand between lines with the boundary"
+        raise Problem(400, "Malformed form", detail)
+    return [_part(piece) for piece in pieces[:-1]]
+
+
+def _part(piece: bytes) -> Part:
+    head, gap, content = piece.lstrip(b" \t").partition(b"\r\n\r\n")
+    if not gap or head[:2] not in (b"\r\n", b"") or len(head) > MAX_BYTES_OF_HEAD:
+        raise Problem(400, "Malformed form", "a part has headers, an empty line, and a document")
+    headers = message_from_bytes(head[2:])
+    if str(headers.get("Content-Transfer-Encoding", "binary")).lower() not in ("binary", "8bit", "7bit"):
+        raise Problem(415, "Unsupported Content-Transfer-Encoding", "send the parts as they are")
+    return Part(media_type_in(str(headers.get("Content-Type", "text/plain"))), content)

@@ -40,6 +40,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_CLOSE = {"Connection": "close"}
 _HASHED = re.compile(r"sha256:([0-9a-f]{64})")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(?::[0-9]+)?", re.IGNORECASE)
 
@@ -117,6 +118,11 @@ class Guard:
         size = sum([len(name) + len(value) for name, value in scope["headers"]])
         if size + len(scope["raw_path"]) + len(scope["query_string"]) > MAX_BYTES_OF_HEAD:
             problem = Problem(431, "Request header fields too large", f"at most {MAX_BYTES_OF_HEAD:,} bytes")
+            await response_of(problem)(scope, receive, guarded)
+            return
+        names = {name for name, _ in scope["headers"]}
+        if {b"content-length", b"transfer-encoding"} <= names:  # a proxy may see another end of the body
+            problem = Problem(400, "Two lengths", "send Content-Length or Transfer-Encoding", _CLOSE)
             await response_of(problem)(scope, receive, guarded)
             return
         host = host_in(Headers(scope=scope).get("host"))

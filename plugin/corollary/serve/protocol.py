@@ -14,7 +14,7 @@ from corollary.serve.negotiation import chosen, offered
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import written
 from corollary.serve.service import Body, Service
-from corollary.serve.tuning import MAX_BYTES_OF_QUERY
+from corollary.serve.tuning import MAX_BYTES_OF_FORM, MAX_BYTES_OF_QUERY
 from corollary.sparql.algebra import GraphClause, Modify, Query, UpdateOperation
 from corollary.sparql.parser import parse_update
 from corollary.sparql.plan_cache import plan_of
@@ -36,13 +36,13 @@ async def parameters_of(request: Request, name: str, direct: str, most: int) -> 
     if request.method != "POST":
         return parameters.needed(name), parameters
     media_type = media_type_of(request)
-    body = await body_of(request, most)
+    body = await body_of(request, min(most, MAX_BYTES_OF_FORM) if media_type == FORM else most)
     if media_type == direct:
         if parameters.all(name):
             raise Problem(400, "Two texts", f"send the text as the body, or as {name}= in a form")
         return text_of_body(body), parameters
     if media_type == FORM:
-        form = Parameters.parsed(body)
+        form = await Parameters.of_form(body)
         return form.needed(name), form + parameters
     raise Problem(415, "Unsupported media type", f"send {direct}, or a form: {FORM}")
 
