@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.language.model import RDF, RDFS, XSD
 from corollary.terms.values import (
     SUPPORTED_DATATYPES,
@@ -293,3 +294,20 @@ def test_date_times_differ_by_their_seconds(moment: datetime, zone: str) -> None
     assert value is not None and contains(XSD + "dateTime", value)
     assert value != later
     assert contains(XSD + "dateTimeStamp", value) == bool(zone)
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_year_may_have_any_number_of_digits(sign: str) -> None:
+    cycles = 10**10_000 // 400  # of 146,097 days
+    value = value_of(f"{sign}1{'0' * 10_000}-01-02T00:00:00Z", XSD + "dateTime")
+    days = (-cycles if sign else cycles) * 146_097 + 2
+    assert value is not None and value.key == (days, 0, 0)
+    later = value_of(f"{sign}1{'0' * 9_998}12-01-02T00:00:00Z", XSD + "dateTime")
+    assert later is not None
+    assert later.key == (days + (-12 * 365 - 3 if sign else 12 * 365 + 3), 0, 0)
+
+
+def test_the_reading_of_xml_can_be_cancelled() -> None:
+    deep = "<a>" * 100_000  # takes minutes
+    with pytest.raises(LimitExceeded):
+        limited(Limits(seconds=0.1), Cancellation(), value_of, deep, RDF + "XMLLiteral")

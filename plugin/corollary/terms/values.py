@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import io
 import math
 from calendar import monthrange
 from collections.abc import Callable, Hashable
@@ -23,9 +24,14 @@ from functools import lru_cache
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from corollary.kernels.limits import check
 from corollary.language.model import RDF, RDFS, XSD
 from corollary.terms.lazy_pattern import LazyPattern
-from corollary.terms.tuning import MAX_NUMBERS_CACHED
+from corollary.terms.tuning import (
+    MAX_CHARACTERS_OF_XML_AT_ONCE,
+    MAX_DIGITS_AT_ONCE,
+    MAX_NUMBERS_CACHED,
+)
 
 PLAIN_LITERAL = RDF + "PlainLiteral"
 LANG_STRING = RDF + "langString"
@@ -210,8 +216,7 @@ def _date_time(lexical: str) -> Value | None:
     match = _DATE_TIME.fullmatch(lexical)
     if match is None:
         return None
-    # int(text) refuses more than 4,300 digits; int(Decimal(text)) does not.
-    year, month, day = int(Decimal(match[1])), int(match[2]), int(match[3])
+    year, month, day = _year(match[1]), int(match[2]), int(match[3])
     # The calendar repeats every 400 years; Python's calendar has the years 1 to 9999 only.
     cycles, cycle_year = divmod(year, 400)
     if not 1 <= day <= monthrange(cycle_year + 400, month)[1]:
@@ -222,6 +227,16 @@ def _date_time(lexical: str) -> Value | None:
     else:
         seconds = int(match[4]) * 3600 + int(match[5]) * 60 + Decimal(match[6])
     return Value("dateTime", (days, seconds, _zone_minutes(match[8])))
+
+
+def _year(text: str) -> int:
+    """The number, by halves: ``int`` refuses more than 4,300 digits, and its time grows with their square."""
+    if len(text) <= MAX_DIGITS_AT_ONCE:
+        return int(text)
+    middle = len(text) // 2
+    high, low = _year(text[:middle]), _year(text[middle:])
+    scaled: int = high * 10 ** (len(text) - middle)
+    return scaled - low if text[0] == "-" else scaled + low
 
 
 def _days_before(cycle_year: int, month: int) -> int:
@@ -241,11 +256,20 @@ def _has_zone(value: Value) -> bool:
     return isinstance(value.key, tuple) and value.space == "dateTime" and value.key[2] is not None
 
 
+class _CheckedText(io.StringIO):
+    """A text that is read in small parts, with a check of the limits before each: deep XML takes long."""
+
+    def read(self, size: int | None = -1) -> str:
+        check()
+        return super().read(MAX_CHARACTERS_OF_XML_AT_ONCE)
+
+
 def _xml_literal(lexical: str) -> Value | None:
     """Well-formed XML content. The key is its canonical form."""
     try:
         # Within an element no document type is allowed, hence no entity expansion.
-        return Value("XMLLiteral", ElementTree.canonicalize(f"<x>{lexical}</x>", with_comments=True))
+        content = _CheckedText(f"<x>{lexical}</x>")
+        return Value("XMLLiteral", ElementTree.canonicalize(from_file=content, with_comments=True))
     except (ElementTree.ParseError, ValueError):
         return None
 
