@@ -1,6 +1,6 @@
 """The workbench in a headless Chromium, over ``corollary serve`` in a process of its own.
 
-The data is small enough for all counts to be known: E has 12 triples of ours, and each expected proof and
+The data is small enough for all counts to be known: E has 13 triples of ours, and each expected proof and
 inconsistency is stated in ``DATA``.
 """
 
@@ -36,7 +36,7 @@ from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 pytestmark = pytest.mark.slow
 
 TOKEN = "the token of the tests of the workbench"
-DATA = """
+DATA = f"""
 @prefix : <http://example.org/family#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -47,9 +47,9 @@ DATA = """
 :Person rdfs:subClassOf :Animal .
 :ann :parent :bob ; rdfs:label "<img src=x onerror=alert(1)><b>Ann</b>" ; rdfs:seeAlso <javascript:alert(1)> .
 :bob :parent :cid ; a :Person , :Cat .
-:cid :parent :dora ; :age 7 .
+:cid :parent :dora ; :age 7 ; :note "{"a long text " * 60}" .
 """
-EXPLICIT = 12
+EXPLICIT = 13
 ANCESTORS = {"ann": ["bob", "cid", "dora"], "bob": ["cid", "dora"], "cid": ["dora"]}
 QUERY = "SELECT ?s ?p ?o { VALUES ?p { :ancestor } ?s ?p ?o }"
 SECONDS = 30
@@ -222,6 +222,9 @@ def test_nothing_of_the_data_is_markup_or_a_script(page: Page) -> None:
     assert page.run("return document.querySelectorAll('img, a[href^=\"javascript:\" i]').length") == 0
     page.click("#inspector button", "Query this term")
     assert page.texts("#result-count") == ["1 row"]
+    page.ask("SELECT ?s ?p ?o { :cid :note ?o . ?s ?p ?o }")
+    names = page.all("#result td button.term")
+    assert len(names) == 2 and all(name.size["height"] < 30 for name in names)  # each on one line
 
 
 def test_completion_knows_prefixes_terms_and_variables(page: Page) -> None:
