@@ -317,6 +317,41 @@ def test_parameters_are_bounded() -> None:
     assert client.get(f"/sparql?query=ASK{{}}&{many}").status_code == 400
 
 
+# Odd texts
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { <//[> ?p ?o }",
+        "BASE <http://[> SELECT * { <a> ?p ?o }",
+        "PREFIX x: <//[> SELECT * { x:a ?p ?o }",
+        "SELECT * FROM <http://[> { ?s ?p ?o }",
+        "SELECT * { SERVICE <http://[> { ?s ?p ?o } }",
+        'SELECT (IRI("//[") AS ?x) { BIND("x"^^<//[> AS ?y) }',
+        'SELECT ?x { VALUES ?x { "1E999999999"^^<http://www.w3.org/2001/XMLSchema#decimal> } FILTER(?x>1) }',
+        'SELECT ?x { VALUES ?x { "sNaN"^^<http://www.w3.org/2001/XMLSchema#decimal> } FILTER(?x IN (1, 2)) }',
+        "SELECT * { ?s ?p ?o } LIMIT 99999999999999999999 OFFSET 99999999999999999999",
+        f"SELECT ({'(' * 20_000}1{')' * 20_000} AS ?x) {{}}",
+        f"SELECT * {{ ?s ?p {'[ <urn:p> ' * 5000}1{']' * 5000} }}",
+        f'SELECT * {{ FILTER REGEX("{"a" * 40}!", "^(a+)+$") }}',
+    ],
+)
+def test_an_odd_query_is_answered_or_refused(query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    response = client_of("none").post("/sparql", data={"query": query})
+    assert response.status_code in (200, 400) and len(response.content) < 2000
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "update",
+    ["BASE <http://[> INSERT DATA { <a> <b> <c> }", "LOAD <http://[>", "INSERT DATA { <//[> <b> <c> }"],
+)
+def test_an_odd_update_is_carried_out_or_refused(update: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert client_of("none").update(update).status_code in (204, 400)
+    assert "Traceback" not in capsys.readouterr().err
+
+
 # What leaves, and what is reached
 
 

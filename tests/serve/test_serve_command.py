@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -148,6 +150,19 @@ def test_what_is_acknowledged_under_load_survives_a_kill(file: Path, tmp_path: P
         for row in rows:
             kept.setdefault(row["x"]["value"], set()).add(row["p"]["value"])
     assert kept.keys() >= set(done) and all(len(both) == 2 for both in kept.values())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_https_is_served(file: Path) -> None:
+    certificate, key = file.with_name("cert.pem"), file.with_name("key.pem")
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *names]
+    subprocess.run([*made, "-out", certificate, "-keyout", key], check=True, capture_output=True)
+    with served(file, "--tls-cert", certificate, "--tls-key", key) as (_, address):
+        assert address.startswith("https://")
+        trusted = ssl.create_default_context(cafile=certificate)
+        found = httpx.get(f"{address}/sparql", params={"query": f"ASK {{ <{EX}Dog> ?p ?o }}"}, verify=trusted)
+        assert found.json()["boolean"]
 
 
 def test_mistakes_are_told_in_one_message(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

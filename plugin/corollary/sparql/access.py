@@ -20,7 +20,10 @@ class ExternalAccessRefused(CorollaryError):
 
 def kind_of(address: str) -> str:
     """``files`` or ``network``: where an IRI is read from. For rdflib, an IRI without a scheme is a path."""
-    scheme = urlsplit(address).scheme.lower()
+    try:
+        scheme = urlsplit(address).scheme.lower()
+    except ValueError:  # its authority has one bracket
+        return "network"
     return "files" if scheme in ("", "file") or len(scheme) == 1 else "network"  # one letter is a drive
 
 

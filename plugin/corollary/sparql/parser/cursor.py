@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, NoReturn
 
@@ -70,10 +71,11 @@ class Names:
         return found
 
     def resolved(self, reference: str) -> URIRef:
-        """An IRI, or a reference resolved against the base."""
-        return (
-            URIRef(reference, self.base) if self.base and not _SCHEME.match(reference) else URIRef(reference)
-        )
+        """An IRI, or a reference resolved against the base; as it is if one of them is malformed."""
+        if self.base and not _SCHEME.match(reference):
+            with suppress(ValueError):  # an authority with one bracket
+                return URIRef(reference, self.base)
+        return URIRef(reference)
 
 
 class Cursor:
