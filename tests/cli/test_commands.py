@@ -334,7 +334,8 @@ def bar(*lines: str) -> str:
     code = (
         "import os, time; from corollary.cli import progress; progress.SECONDS_BEFORE_BAR = 0.0\n"
         "os.environ['COLUMNS'] = '120'\n"
-        "with progress.stage('read', {}) as stage:\n    " + "\n    ".join([*lines, "time.sleep(0.5)"])
+        "with progress.stage('read', {}) as stage:\n    "
+        + "\n    ".join([*lines, "while stage._bar is None: time.sleep(0.01)"])
     )
     process = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=child, text=True, check=True, timeout=60
@@ -359,6 +360,38 @@ def test_a_bar_says_nothing_that_is_not_known() -> None:
     assert "compiling sort" in shown and "facts" not in shown and "left" not in shown
     shown = bar("stage.update('reading -', 1234)")
     assert "1,234 facts" in shown and "left" not in shown
+
+
+def test_a_bar_shows_what_the_engine_is_doing() -> None:
+    """Which rule, and the facts derived so far. The time left is not known before the fixpoint."""
+    shown = bar(
+        "from corollary.kernels.limits import Cancellation, Limits, at, derived, limited",
+        "def work():",
+        "    derived(5_000_000)  # before this stage",
+        "    stage.follow(1000)",
+        "    at('transitive closure of <' + 'x' * 100)",
+        "    derived(234)",
+        "limited(Limits(), Cancellation(), work)",
+    )
+    assert "transitive closure of <xxx" in shown and "…" in shown
+    assert "1,234 facts" in shown and "left" not in shown
+
+
+def test_commands_with_a_store_follow_its_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from corollary.cli import progress
+
+    states = {}
+    monkeypatch.setattr(progress.Stage, "end", lambda stage: states.update({stage.name: stage.state()}))
+    data = tmp_path / "data.ttl"
+    data.write_text(
+        "@prefix : <urn:> . :C0 <http://www.w3.org/2000/01/rdf-schema#subClassOf> :C1 . :x a :C0 ."
+    )
+    for command, *options in (("check",), ("query", "-q", "ASK {}"), ("materialise",)):
+        succeeds(command, data, "--rules", "rhodf", *options)
+        (activity, amount, _, left), share = states.pop("reason")
+        assert activity.split(":")[0] in ("rdfs9", "rules")
+        assert amount.startswith("3 facts ")
+        assert (share, left) == (None, "")
 
 
 def test_no_bar_where_nobody_watches(

@@ -32,7 +32,7 @@ def candidates(facts: Iterable[Fact], dictionary: TermDictionary) -> Candidates:
 
 def feed(modules: Sequence[Module], batches: Batches, dictionary: TermDictionary) -> TripleIndex:
     """All facts, once these modules alone have closed every batch before the next one came."""
-    fixpoint = Fixpoint(TripleIndex(), modules, None)
+    fixpoint = Fixpoint(TripleIndex(), modules)
     fixpoint.run()
     for batch in batches:
         fixpoint.include(candidates(batch, dictionary))
@@ -43,7 +43,7 @@ def feed(modules: Sequence[Module], batches: Batches, dictionary: TermDictionary
 def closed_by_modules(program: Program, batches: Batches) -> set[Fact]:
     """All facts that hold, every rule evaluated by the module that the engine finds for it."""
     dictionary = TermDictionary()
-    engine = Engine(TripleIndex(), CompiledProgram(program, dictionary), None)
+    engine = Engine(TripleIndex(), CompiledProgram(program, dictionary))
     for batch in batches:
         engine.add(candidates(batch, dictionary))
     return facts_of(engine.fixpoint.index.columns(legal=False), dictionary)

@@ -179,7 +179,7 @@ class ValueRelations(Relations):
 def module_and_meaning(program: Program, name: str, terms: Terms) -> tuple[Module, Meaning] | None:
     """The first module of that name that the engine makes for a program, if it has rules; their meaning."""
     compiled = CompiledProgram(program, terms.dictionary)
-    modules = Engine(TripleIndex(), compiled, None).fixpoint.modules
+    modules = Engine(TripleIndex(), compiled).fixpoint.modules
     module = next((module for module in modules if module.name == name), None)
     if isinstance(module, Lists):
         leading = compiled.list_predicates()

@@ -175,7 +175,7 @@ def test_list_members_show_datatypes() -> None:
     )
     module = Datatypes(dictionary, (), (), Interest.IN_NAMED)
     assert module.reads(member)
-    fixpoint = Fixpoint(TripleIndex(), [module], None)
+    fixpoint = Fixpoint(TripleIndex(), [module])
     for predicate, subject, object_ in ((union, union, one), (member, union, integer)):
         assert not len(fixpoint.index.relation(value))
         fixpoint.include({predicate: [np.array([subject << 32 | object_], np.uint64)]})

@@ -213,7 +213,7 @@ def test_what_strata_do_not_only_add(
     """Instances that come and go with negated facts, and with the facts that aggregates are over."""
     assume(is_stratified(program))
     terms = Terms(TermDictionary())
-    engine = Engine(TripleIndex(), CompiledProgram(program, terms.dictionary), None)
+    engine = Engine(TripleIndex(), CompiledProgram(program, terms.dictionary))
     strata, _ = engine.stratify()
     engine.evaluate(strata)
     old, new, came, went = map(terms.index, (before, after, after - before, before - after))
@@ -259,5 +259,5 @@ def test_no_kind_is_left_out() -> None:
     covered = {kind.module for kind in KINDS.values()} | OTHER_TESTS.keys()
     assert {module.name for module in MODULES} <= covered
     for program in (load_profile("owl2rl"), kinds.rule_set(frozenset(kinds.POSITIVE))):
-        modules = Engine(TripleIndex(), CompiledProgram(program, TermDictionary()), None).fixpoint.modules
+        modules = Engine(TripleIndex(), CompiledProgram(program, TermDictionary())).fixpoint.modules
         assert {module.name for module in modules} <= covered

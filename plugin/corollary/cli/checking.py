@@ -12,6 +12,7 @@ from corollary.cli.commands import json_option, main, takes_files
 from corollary.cli.group import EXIT_INCONSISTENT
 from corollary.cli.input_options import Reading, as_is_option
 from corollary.cli.pipeline import loaded, prefixes_of
+from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,8 @@ def check(
     if unsatisfiable:
         from corollary.cli.unsatisfiable import unsatisfiable_classes
 
-        classes = [one.as_dict() for one in unsatisfiable_classes(store)]
+        with stage("check classes", {}) as current:
+            classes = [one.as_dict() for one in unsatisfiable_classes(store, current.update)]
         _print_classes(classes, limit, as_json)
         ctx.exit(EXIT_INCONSISTENT if classes else 0)
     result = store.materialise()

@@ -57,7 +57,8 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
         explicit = reading.index(files, dictionary, current.update)
         reading.write_report()
     with stage("reason", seconds) as current:
-        materialisation = materialise(explicit, program, dictionary, progress=current.update)
+        current.follow(explicit.fact_count())
+        materialisation = materialise(explicit, program, dictionary)
     warn_of_suspended(materialisation)
     return Run(files, rules, materialisation, seconds)
 
@@ -125,7 +126,7 @@ def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None
 
     warn_of_unending(store.rules())
     with stage("reason", seconds) as current, catch_warnings():
-        current.update("reasoning", facts)
+        current.follow(facts)
         simplefilter("ignore", SuspendedRuleWarning)
         simplefilter("ignore", UnendingRuleWarning)
         materialisation = store.materialise()

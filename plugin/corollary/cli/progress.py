@@ -1,5 +1,9 @@
 """A progress bar on standard error for long stages; only if standard error is a terminal.
 
+A stage is told its progress by ``update``, or reads from the engine what it is doing (``follow``). The share
+of work done is known when documents are read and written: then the bar has the time left. Reasoning has none:
+nobody knows the number of facts before the fixpoint.
+
 Invariant: nothing is written to standard output, and the bar is erased when its stage ends.
 """
 
@@ -14,54 +18,56 @@ from math import ceil
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from corollary.cli.tuning import SECONDS_BEFORE_BAR
+from corollary.cli.tuning import MAX_CHARACTERS_OF_ACTIVITY, SECONDS_BEFORE_BAR
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from corollary.cli.bar import Bar
+    from corollary.kernels.limits import Work
 
 
 class Stage:
-    """One stage of a command. Receives progress by ``update``, and displays it while there is a bar."""
+    """One stage of a command, which is displayed while there is a bar."""
 
     def __init__(self, name: str) -> None:
-        self._text = name
+        self.name = self._text = name
         self._start = perf_counter()
         self._facts = 0
         self._first: tuple[int, float] | None = None  # facts and time at the first update
         self._share: float | None = None
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._total: float | None = None  # seconds of the whole stage, by the last update
+        self._work: Work | None = None
+        self._derived_before = 0
+        self._bar: Bar | None = None
         self._lock = threading.Lock()  # the timer's thread makes the bar, the main one removes it
         self._ended = False
 
     def update(self, text: str, facts: int, share: float | None = None) -> None:
         """Report progress: the current activity, facts so far, and the share of work done, if known."""
+        now = perf_counter()
         self._text, self._facts, self._share = text, facts, share
-        self._first = self._first or (facts, perf_counter())
-        with self._lock:
-            if self._bar is not None:
-                self._refresh()
+        self._total = (now - self._start) / share if share else None
+        self._first = self._first or (facts, now)
+
+    def follow(self, facts: int) -> None:
+        """Show from now on what the engine is doing, and its derived facts in addition to ``facts``.
+
+        Precondition: the command has ``limiting_options``; else there is nothing to see.
+        """
+        from corollary.kernels.limits import current
+
+        self._work = current()
+        self._work.where = self._text
+        self._derived_before = self._work.facts
+        self.update(self._text, facts)
 
     def show(self) -> None:
         """Show the bar, unless the stage has ended."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from corollary.cli.bar import Bar
 
         with self._lock:
-            if self._ended:
-                return
-            columns = (
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[amount]}"),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[left]}"),
-            )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._text, total=None, amount="", left="")
-            self._refresh()
-            self._bar.start()
+            if not self._ended:
+                self._bar = Bar(self.state)
+                self._bar.start()
 
     def end(self) -> None:
         """Remove the bar, if there is one."""
@@ -70,32 +76,29 @@ class Stage:
             if self._bar is not None:
                 self._bar.stop()
 
+    def state(self) -> tuple[tuple[str, ...], float | None]:
+        """The texts of the bar (``bar.TEXTS``), and the share of work done, at this moment."""
+        elapsed = perf_counter() - self._start
+        left = "" if self._total is None else f"{_time(ceil(max(0.0, self._total - elapsed)))} left"
+        return (self._activity(), self._amount(), _time(int(elapsed)), left), self._share
+
+    def _activity(self) -> str:
+        text = self._text if self._work is None else str(self._work.where)
+        is_long = len(text) > MAX_CHARACTERS_OF_ACTIVITY
+        return f"{text[: MAX_CHARACTERS_OF_ACTIVITY - 1]}…" if is_long else text
+
     def _amount(self) -> str:
         """The facts so far, and how many are new per second since the first update; nothing without facts."""
-        if self._first is None or not self._facts:
+        facts = self._facts + (0 if self._work is None else self._work.facts - self._derived_before)
+        if self._first is None or not facts:
             return ""
-        facts, time = self._first
-        rate = (self._facts - facts) / max(perf_counter() - time, 1e-9)
-        return f"{self._facts:,} facts {rate:,.0f}/s"
+        first, time = self._first
+        rate = (facts - first) / max(perf_counter() - time, 1e-9)
+        return f"{facts:,} facts {rate:,.0f}/s"
 
-    def _time_left(self) -> str:
-        """The time left, if the share of work done is known: the rest takes as long, in proportion."""
-        if not self._share:
-            return ""
-        seconds = (perf_counter() - self._start) * (1 - self._share) / self._share
-        return f"{timedelta(seconds=ceil(seconds))} left"
 
-    def _refresh(self) -> None:
-        assert self._bar is not None and self._task is not None
-        total = None if self._share is None else 1.0
-        self._bar.update(
-            self._task,
-            description=self._text,
-            amount=self._amount(),
-            left=self._time_left(),
-            completed=self._share or 0.0,
-            total=total,
-        )
+def _time(seconds: int) -> str:
+    return str(timedelta(seconds=seconds))
 
 
 @contextmanager

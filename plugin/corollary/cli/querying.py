@@ -42,7 +42,8 @@ def ask(
     """
     seconds: dict[str, float] = {}
     dataset = loaded(files, rules, reading, external, seconds)
-    with stage("query", seconds):
+    with stage("query", seconds) as current:
+        current.follow(0)
         from rdflib.plugins.sparql.sparql import SPARQLError
 
         try:
@@ -66,7 +67,8 @@ def explained(
     """As ``ask``, for the plan of a query."""
     seconds: dict[str, float] = {}
     dataset = loaded(files, rules, reading, external, seconds)
-    with stage("query", seconds):
+    with stage("query", seconds) as current:
+        current.follow(0)
         store: Any = dataset.store
         plan: QueryPlan = store.explain_query(question.checked(dataset), analyze=analyze)
     return plan

@@ -78,6 +78,7 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
     if not files and not options["folder"]:
         raise click.UsageError("name FILE..., or a folder with --store")
     _need_extra()
+    from corollary.kernels.limits import Cancellation, Limits, limited
     from corollary.serve.connections import listening, server_of
     from corollary.serve.connections import serve as run
     from corollary.serve.service import Service
@@ -88,7 +89,7 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
     _check_certificate(*files_of_tls)
     _warn_of_exposure(host, options["tls_cert"])
     with listening(host, options["port"]) as listener, _log_to(options["access_log"]) as log:
-        store = _loaded(files, rules, reading, folder)
+        store = limited(Limits(), Cancellation(), _loaded, files, rules, reading, folder)
         scheme = "https" if options["tls_cert"] else "http"
         name = f"[{host}]" if ":" in host else host
         address = f"{scheme}://{name}:{listener.getsockname()[1]}/"

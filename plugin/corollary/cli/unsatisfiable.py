@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rdflib.term import URIRef
 
     from corollary.evaluate import MaterialisedView
+    from corollary.loaders import Progress
     from corollary.store import CorollaryStore
 
 _BUILT_IN = tuple(
@@ -44,12 +45,15 @@ class _Undo(Exception):
     """Rolls back a transaction."""
 
 
-def unsatisfiable_classes(store: CorollaryStore) -> list[Unsatisfiable]:
+def unsatisfiable_classes(
+    store: CorollaryStore, progress: Progress = lambda text, facts, share: None
+) -> list[Unsatisfiable]:
     """The named classes one member of which would cause an inconsistency that is not there already.
 
-    The store is not changed. Precondition: rules without negation and aggregates; with them, a class whose
-    inconsistency depends on what other classes lack may be missed. Cost: one change, rolled back, for each of
-    u log(n/u) sets of classes, of n classes and u unsatisfiable ones.
+    ``progress`` is called before each set of classes. The store is not changed. Precondition: rules without
+    negation and aggregates; with them, a class whose inconsistency depends on what other classes lack may be
+    missed. Cost: one change, rolled back, for each of u log(n/u) sets of classes, of n classes and u
+    unsatisfiable ones.
     """
     result = store.materialise()
     if result is None:
@@ -58,7 +62,10 @@ def unsatisfiable_classes(store: CorollaryStore) -> list[Unsatisfiable]:
     known = frozenset(result.inconsistencies)
     found: list[Unsatisfiable] = []
     waiting: list[Sequence[URIRef]] = [_classes(store)]
+    count = len(waiting[0])
     while waiting:
+        left = sum(map(len, waiting))
+        progress(f"{left:,} of {count:,} classes", 0, 1 - left / count if count else None)
         classes = waiting.pop()
         clash = _clash(store, classes, before, known) if classes else None
         if clash is None:

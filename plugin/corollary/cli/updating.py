@@ -100,8 +100,10 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
         )
         reading.write_report()
     with stage("materialise", seconds) as current:
-        before = materialise(explicit, program, dictionary, progress=current.update)
-    with stage("maintain", seconds):
+        current.follow(explicit.fact_count())
+        before = materialise(explicit, program, dictionary)
+    with stage("maintain", seconds) as current:
+        current.follow(0)
         removed = Delta.of(unwanted) & explicit
         removed -= wanted
         added = Delta.of(wanted) - explicit

@@ -18,7 +18,7 @@ import numpy as np
 from corollary.columns import Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
-from corollary.evaluate.fixpoint import Fixpoint, Progress
+from corollary.evaluate.fixpoint import Fixpoint
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
 from corollary.evaluate.schema_proof import KnownSchemaProof
@@ -85,7 +85,6 @@ class Engine:
         self,
         explicit: TripleIndex,
         compiled: CompiledProgram,
-        progress: Progress | None,
         *,
         modular: bool = True,
         rejected: Collection[Rule] = (),
@@ -122,7 +121,7 @@ class Engine:
         self._add_axioms(stated)
         self._review()
         names = compiled.dictionary.decode
-        self.fixpoint = Fixpoint(index, self._modules.modules, progress, names, self._watch)
+        self.fixpoint = Fixpoint(index, self._modules.modules, names, self._watch)
         self._sort_modules()
         self.seconds = SECONDS_TO_MAKE_RULES + index.fact_count() * SECONDS_PER_FACT_ADOPTED
         if closed is None:
@@ -144,7 +143,7 @@ class Engine:
         Raises ``CannotAdopt`` if rules are suspended, or if more follows from I than I. That every fact of I
         follows from ``explicit``, and that no rule has further conclusions, is not checked.
         """
-        engine = cls(explicit, compiled, None, rejected=rejected, closed=closed)
+        engine = cls(explicit, compiled, rejected=rejected, closed=closed)
         return engine, engine._restore_modules(explicit, schema_is_alone=schema_is_alone)
 
     @property
@@ -456,7 +455,7 @@ class Engine:
         """
         guards, depends = self.schema.of(self.fixpoint.index), self.schema.has_any_class
         if guards and not depends:
-            few = Engine(self.schema.of(explicit), self.compiled, None, rejected=self._rejected)
+            few = Engine(self.schema.of(explicit), self.compiled, rejected=self._rejected)
             depends = few.schema_depends_on_data or bool(guards - few.fixpoint.index)
         self.schema_depends_on_data |= depends or self._closes_schema()
         self.schema_depends_on_strata = self.compiled.has_strata and depends

@@ -25,8 +25,6 @@ from corollary.kernels.limits import at, derived
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.modules.module import Module, has_any
 
-Progress = Callable[[str, int], None]
-
 
 class Fixpoint:
     """All facts (``index``), the modules in order, and the pending facts of each module."""
@@ -35,7 +33,6 @@ class Fixpoint:
         self,
         index: TripleIndex,
         modules: Sequence[Module],
-        progress: Progress | None,
         name_of: Callable[[int], str] = str,
         watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None,
     ) -> None:
@@ -51,7 +48,6 @@ class Fixpoint:
         """Those since ``recording`` began; none outside of it."""
         self._is_recording = False
         self._watch = watch
-        self._progress = progress
         self._name_of = name_of
         self._routes: dict[int, list[tuple[int, Set[int] | None]]] = {}
         self._revision = 0  # the sum of the modules' revisions for which ``_routes`` hold
@@ -101,8 +97,6 @@ class Fixpoint:
                 found += self._include_relations(relations, module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
-            if self._progress is not None:
-                self._progress(module.name, self.index.fact_count())
             if found:
                 after()
                 position = 0

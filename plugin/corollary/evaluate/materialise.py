@@ -14,7 +14,6 @@ from functools import cached_property
 from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.engine import Engine, tables
-from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.evaluate.pairs_of_items import constraint_plan
 from corollary.evaluate.suspension import Suspended, suspended_rules
@@ -183,27 +182,24 @@ def materialise(
     program: Program,
     dictionary: TermDictionary,
     *,
-    progress: Progress | None = None,
     modular: bool = True,
 ) -> MaterialisedView:
     """The materialisation of explicit facts under a program. ``explicit`` is not changed.
 
-    ``progress`` is called after each turn of a module, with the module's name and the number of facts. Unless
-    ``modular``, there are no optional modules, and semi-naive evaluation takes their rules: slower, for
-    comparison only. Precondition then: no rule reads virtual relations (lists, values of literals), which are
-    empty.
+    Unless ``modular``, there are no optional modules, and semi-naive evaluation takes their rules: slower,
+    for comparison only. Precondition then: no rule reads virtual relations (lists, values of literals), which
+    are empty.
 
     Raises: ``UnsafeRuleError``; ``UnstratifiableError`` if a negative cycle exists for all facts;
     ``LimitExceeded`` or ``Cancelled`` by the limits of the surrounding work (``kernels.limits``).
     """
-    return limited_by_default(_fitted, explicit, program, dictionary, progress, modular)
+    return limited_by_default(_fitted, explicit, program, dictionary, modular)
 
 
 def _fitted(
     explicit: TripleIndex,
     program: Program,
     dictionary: TermDictionary,
-    progress: Progress | None,
     modular: bool,
 ) -> MaterialisedView:
     """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
@@ -211,7 +207,7 @@ def _fitted(
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
-            result = _materialise(explicit, program, dictionary, progress, modular, rejected)
+            result = _materialise(explicit, program, dictionary, modular, rejected)
             result.engine.seconds = counted_clock() - started
             return result
         except ModuleRejectsRule as found:
@@ -222,13 +218,12 @@ def _materialise(
     explicit: TripleIndex,
     program: Program,
     dictionary: TermDictionary,
-    progress: Progress | None,
     modular: bool,
     rejected: frozenset[Rule],
 ) -> MaterialisedView:
     """As ``materialise``, without ``rejected`` rules in optional modules. Raises ``ModuleRejectsRule``."""
     compiled = _compiled(program, dictionary)
-    engine = Engine(explicit, compiled, progress, modular=modular, rejected=rejected)
+    engine = Engine(explicit, compiled, modular=modular, rejected=rejected)
     if not engine.compiled.has_strata:
         return _result(explicit, engine, Strata.none())
     strata, edges = engine.stratify()
@@ -243,7 +238,7 @@ def _materialise(
             return _result(explicit, engine, replace(final, suspended=suspended))
         found = final.suspended or (late if is_ordered else {})
         suspended |= found
-        engine = Engine(explicit, compiled, progress, modular=modular, rejected=rejected)
+        engine = Engine(explicit, compiled, modular=modular, rejected=rejected)
         engine.schema_depends_on_strata = True
         strata, edges = engine.stratify(suspended, () if found else more)
         suspended |= strata.suspended

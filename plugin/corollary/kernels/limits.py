@@ -182,11 +182,15 @@ class Cancellation:
 
 
 class Work:
-    """A running call. Its own limits and those of all enclosing works (``outer``) apply."""
+    """A running call. Its own limits and those of all enclosing works (``outer``) apply.
+
+    ``facts`` is the number of derived facts so far, ``where`` what is running: enclosing works receive it at
+    each derivation, and every ``SECONDS_BETWEEN_LOOKS``.
+    """
 
     __slots__ = (
-        "_before", "_begin", "_cancelled", "_computed", "_end", "_facts", "_next_look", "_step", "_terms",
-        "_unseen", "cancellation", "end_is_estimate", "limits", "outer", "threads", "where",
+        "_before", "_begin", "_cancelled", "_computed", "_end", "_next_look", "_step", "_terms",
+        "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "threads", "where",
     )  # fmt: skip
 
     def __init__(
@@ -211,7 +215,7 @@ class Work:
         most = limits.bytes
         self._before = None if most is None else used()
         self._step = BYTES_BETWEEN_LOOKS if most is None else min(most // 8, BYTES_BETWEEN_LOOKS)
-        self._unseen = self._facts = 0
+        self._unseen = self.facts = 0
         self._terms = 0.0
         self._computed: list[tuple[float, float, int]] = []  # id ranges [start, stop) and their depth, sorted
 
@@ -277,10 +281,10 @@ class Work:
             self._look(size)
 
     def derived(self, count: int) -> None:
-        self._facts += count
+        self.facts += count
         limit = self.limits.facts
-        if limit is not None and self._facts > limit:
-            raise self._exceeded("facts", self._facts, f"this derives more than {limit:,} facts")
+        if limit is not None and self.facts > limit:
+            raise self._exceeded("facts", self.facts, f"this derives more than {limit:,} facts")
         if self.outer is not None:
             self.outer.where = self.where
             self.outer.derived(count)

@@ -93,7 +93,7 @@ class Schema:
         index = TripleIndex()
         for predicate, parts in given.items():
             index.add(predicate, Pairs.of(np.concatenate(parts)))
-        self._engine = Engine(index, self.compiled, None)
+        self._engine = Engine(index, self.compiled)
         self._sent = index.snapshot()
         self._guards: dict[CompiledRule, GuardTable] = {}
         self.rules = Distributed.of(self.compiled, self.on_driver)

@@ -1,0 +1,32 @@
+"""The bar of a stage on standard error. Its texts are made anew ten times per second, so all of them move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+TEXTS = ("activity", "amount", "time", "left")
+
+
+class Bar(Progress):
+    """One line: what runs, the share of work done, facts and their rate, the time, and the time left.
+
+    ``state`` returns ``TEXTS``, and the share of work done if it is known, at every refresh. The line is
+    erased at the end.
+    """
+
+    def __init__(self, state: Callable[[], tuple[tuple[str, ...], float | None]]) -> None:
+        self._state = state
+        activity, *others = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in TEXTS]
+        columns = SpinnerColumn(), activity, BarColumn(), *others
+        super().__init__(*columns, console=Console(stderr=True), transient=True)
+        self.add_task("", total=None)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        texts, share = self._state()
+        for task in self.tasks:  # none while rich makes the bar
+            task.fields.update(zip(TEXTS, texts, strict=True))
+            self.update(task.id, completed=share or 0.0, total=None if share is None else 1.0)
+        yield from super().get_renderables()
