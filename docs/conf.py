@@ -3,6 +3,7 @@
 The pages are plain Markdown, to be read on a code host too; what only the site has is made here.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click"]
 exclude_patterns = ["_build", "figures"]
 html_theme = "furo"
 html_title = "Corollary"
+html_static_path = html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -27,6 +29,7 @@ nb_execution_raise_on_error = True
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]  # a page may leave out a level of headings
 autodoc_default_options = {"members": True}
+highlight_language = "none"  # a block without a language is no Python
 smartquotes = False  # they would make a dash of the two hyphens of an option
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
@@ -82,9 +85,17 @@ def without_modules(
         lines.clear()
 
 
-def escape_stars(app: Sphinx, context: object, lines: list[str]) -> None:
-    """The help of a command is plain text: ``data/*.nt`` has no emphasis."""
-    lines[:] = [line.replace("*", r"\*") for line in lines]
+def lay_out_help(app: Sphinx, context: object, lines: list[str]) -> None:
+    """The help of a command is plain text, without emphasis and links. Its examples are as typed."""
+    laid_out: list[str] = []
+    for line in lines:
+        if line.startswith("|   "):
+            if not laid_out[-1].startswith("   "):
+                laid_out += ["", ".. code-block:: none", ""]
+            laid_out.append(line.removeprefix("|"))
+        else:
+            laid_out.append(re.sub(r"[*<:]", r"\\\g<0>", line.removeprefix("| ")))
+    lines[:] = laid_out
 
 
 def setup(app: Sphinx) -> None:
@@ -93,5 +104,5 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("dlog", RuleLexer)
     app.add_lexer("n3", TextLexer)
     app.connect("autodoc-process-docstring", without_modules)
-    app.connect("sphinx-click-process-description", escape_stars)
+    app.connect("sphinx-click-process-description", lay_out_help)
     app.connect("build-finished", copy_figures)
