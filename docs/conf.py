@@ -19,6 +19,7 @@ author = copyright = "The Corollary developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click"]
 exclude_patterns = ["_build", "figures"]
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the default underlines namespaces
 html_title = "Corollary"
 html_static_path = html_css_files = ["site.css"]
 html_copy_source = False
