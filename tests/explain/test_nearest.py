@@ -128,3 +128,39 @@ def test_below_stand_only_instances_that_lead_to_data() -> None:
     assert isinstance(graph.store, CorollaryStore)
     for near in graph.store.explain((EX.q, RDF.type, EX.Pizza)).near:
         assert not near.below and near.missing
+
+
+VEGETARIAN = """
+@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Meaty owl:equivalentClass [ owl:intersectionOf ( :Pizza _:some ) ] .
+_:some owl:onProperty :topping ; owl:someValuesFrom :Meat .
+:Margherita rdfs:subClassOf :Pizza . :topping rdfs:domain :Pizza .
+:p a :Pizza . :ham a :Meat . :x a :Drink .
+"""
+
+
+def test_if_data_come_near_the_ontology_is_not_questioned() -> None:
+    """Not: if :Meaty were a union of the list of the intersection. Lists are said to be lists."""
+    graph = Graph("Corollary").parse(data=VEGETARIAN, format="turtle")
+    assert isinstance(graph.store, CorollaryStore)
+    said = graph.store.explain((EX.p, RDF.type, EX.Meaty))
+    assert leaves(said.near[0]) and all(near.has_guards and near.reaches_data for near in said.near)
+    assert "unionOf" not in str(said)
+    assert "holds    (:Pizza (:topping some :Meat)) is a list" in str(said)
+    assert "holds    :Pizza is item 1 of the list (:Pizza (:topping some :Meat))" in str(said)
+
+
+def test_named_classes_come_before_anonymous_ones() -> None:
+    graph = Graph("Corollary").parse(data=VEGETARIAN, format="turtle")
+    assert isinstance(graph.store, CorollaryStore)
+    said = graph.store.explain((EX.x, RDF.type, EX.Pizza))
+    missing = [one["missing"] for one in said.as_dict()["nearest"]]
+    assert [":x a :Margherita"] in missing[:2] and [":x a :Meaty"] in missing[:2]
+
+
+def test_nothing_is_near_a_misspelt_class() -> None:
+    graph = Graph("Corollary").parse(data=VEGETARIAN, format="turtle")
+    assert isinstance(graph.store, CorollaryStore)
+    said = graph.store.explain((EX.p, RDF.type, EX.Meety))
+    assert str(said) == ":p a :Meety does not hold: no fact mentions :Meety."

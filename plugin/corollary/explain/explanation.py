@@ -68,8 +68,9 @@ def explain(
 ) -> Explanation:
     """Up to ``limit`` proofs of the fact (s, p, o), given as term ids, the shortest first.
 
-    If the fact does not hold: no proofs, but the rule instances that come nearest (``nearest``). ``prefixes``
-    shorten printed terms; the default are the program's prefixes. Precondition: ``limit`` >= 1.
+    If the fact does not hold: no proofs, but the rule instances that come nearest (``nearest``); if no fact
+    mentions p or o, only those whose guards hold. ``prefixes`` shorten printed terms; the default are the
+    program's prefixes. Precondition: ``limit`` >= 1.
     """
     fact = (s, p, o)
     status = Status.ABSENT
@@ -84,7 +85,11 @@ def explain(
     unknown = _unknown(result.index, fact) if status == Status.ABSENT else []
     names = tuple(map(decode, unknown))
     explanation = _explanation(result, status, texts, "", proofs, is_complete, names, prefixes)
-    return replace(explanation, near=nearest(result, fact)) if status == Status.ABSENT else explanation
+    if status != Status.ABSENT:
+        return explanation
+    is_misspelt = bool({p, o}.intersection(unknown))
+    near = (one for one in nearest(result, fact) if one.has_guards or not is_misspelt)
+    return replace(explanation, near=tuple(near))
 
 
 def explain_inconsistency(

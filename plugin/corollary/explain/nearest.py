@@ -29,6 +29,7 @@ from corollary.explain.tuning import (
     MAX_NEAREST,
 )
 from corollary.program.compile import Atom, CompiledRule, is_virtual
+from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Bindings = Mapping[int, int]
 """From the variables of a compiled rule, which are negative, to term ids."""
@@ -75,6 +76,9 @@ class _Partial:
 def nearest(result: MaterialisedView, fact: Fact) -> tuple[Near, ...]:
     """Up to ``MAX_NEAREST`` instances that miss the fewest facts, at most ``MAX_FACTS_MISSING`` each.
 
+    If data come near, by rules whose guards hold, only such instances: nearly any fact would follow if the
+    ontology said something else.
+
     Precondition: the fact does not hold. If the missing facts have no variables and the rule no conditions,
     the fact follows when they are added; likewise when a missing fact is replaced by those that the instance
     below it misses. Rules with negation, aggregates or long lists are left out. Cost:
@@ -88,7 +92,8 @@ def nearest(result: MaterialisedView, fact: Fact) -> tuple[Near, ...]:
         if frozenset(near.missing) not in said:
             found.append(search.deepened(near, (fact,)))
             said |= {frozenset(each.missing) for each in _chain(found[-1])}
-    return tuple(found)
+    by_data = tuple(near for near in found if near.has_guards and near.reaches_data)
+    return by_data or tuple(found)
 
 
 def _chain(near: Near) -> Iterator[Near]:
@@ -200,10 +205,11 @@ def _near(rule: CompiledRule, partial: _Partial, goal: Fact) -> Near | None:
 
 
 def _rank(rule: CompiledRule, partial: _Partial, near: Near) -> tuple[int, ...]:
-    """The least first: not by equality, few missing facts, few of them guards, few variables."""
-    variables = sum(term < 0 for fact in near.missing for term in fact)
+    """The least first: not by equality, few missing facts, few of them guards, few terms without a name."""
+    terms = [term for fact in near.missing for term in fact]
+    nameless = sum(term < 0 or term >> KIND_SHIFT == Kind.BLANK_NODE for term in terms)
     guards = sum(number in rule.guards for number in partial.missing)
-    return rule.label.startswith("eq-"), len(near.missing), guards, variables, rule.number
+    return rule.label.startswith("eq-"), len(near.missing), guards, nameless, rule.number
 
 
 def _applied(atom: Atom, bound: Bindings) -> Fact:

@@ -122,6 +122,11 @@ class Wording:
         name = self._decode(predicate)
         if name in ABOUT_LITERALS:
             return ABOUT_LITERALS[name].format(self._id(subject), self._id(value))
+        kind, _, number = name.partition("_")
+        if kind in ("LIST", "READING"):
+            return f"{self._id(subject)} is a list"
+        if kind == "ITEM":
+            return f"{self._id(value)} is item {number} of the list {self._id(subject)}"
         times = " twice" if name == "REPEATED" else ""
         return f"{self._id(value)} is an item of the list {self._id(subject)}{times}"
 
