@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from rdflib import RDF, BNode, Graph, Namespace
+from rdflib import OWL, RDF, BNode, Graph, Namespace
 
 from corollary.cli import main
 from corollary.store import CorollaryStore
@@ -108,6 +108,27 @@ def test_members_of_different_classes_do_not_meet(tmp_path: Path) -> None:
     assert document(tmp_path, data, "--unsatisfiable")["unsatisfiable"] == []
 
 
+def test_members_have_the_values_that_their_class_asks_for(tmp_path: Path) -> None:
+    """OWL 2 RL invents no values: here they are fresh individuals. Numbers are not."""
+    data = """:IceCream rdfs:subClassOf [ owl:onProperty :topping ; owl:someValuesFrom :Fruit ] ;
+    owl:disjointWith :Pizza . :topping rdfs:domain :Pizza .
+    :Box rdfs:subClassOf [ owl:onProperty :holds ; owl:someValuesFrom :Mule ] .
+    :Mule rdfs:subClassOf :Horse , :Donkey . :Horse owl:disjointWith :Donkey .
+    :Crate rdfs:subClassOf [ owl:onProperty :in ; owl:someValuesFrom :Box ] .
+    :Aged rdfs:subClassOf [ owl:onProperty :age ; owl:someValuesFrom
+    <http://www.w3.org/2001/XMLSchema#integer> ] .
+    :age a owl:DatatypeProperty , owl:FunctionalProperty ."""
+    assert check(tmp_path, data, "--unsatisfiable").stdout.splitlines() == [
+        f"{name} cannot have members: {who}, which are disjoint (cax-dw)"
+        for name, who in (
+            (":Box", "a value of :holds is a :Horse and a :Donkey"),
+            (":Crate", "a value of :holds is a :Horse and a :Donkey"),
+            (":IceCream", "a member is a :IceCream and a :Pizza"),
+            (":Mule", "a member is a :Horse and a :Donkey"),
+        )
+    ]
+
+
 def _alone(data: str) -> set[str]:
     """The classes of which one member, in a store of its own, makes the data inconsistent."""
     graph = Graph().parse(data=PREFIXES + data, format="turtle")
@@ -116,7 +137,15 @@ def _alone(data: str) -> set[str]:
         store = CorollaryStore(rules="owl2rl")
         alone = Graph(store)
         alone += graph
-        alone.add((BNode(), RDF.type, EX[f"C{number}"]))
+        waiting = [BNode()]
+        alone.add((waiting[0], RDF.type, EX[f"C{number}"]))
+        for _ in range(2):  # the values that members must have, and the values of these
+            members, waiting = waiting, []
+            for member, restriction in ((m, r) for m in members for r in set(alone.objects(m, RDF.type))):
+                for kind in set(graph.objects(restriction, OWL.someValuesFrom)):
+                    waiting.append(BNode())
+                    alone.add((member, EX.p, waiting[-1]))
+                    alone.add((waiting[-1], RDF.type, kind))
         if store.inconsistencies():
             found.add(str(EX[f"C{number}"]))
     return found
@@ -130,6 +159,7 @@ def test_unsatisfiable_classes_are_those_that_clash_alone(seed: int, tmp_path: P
         ":C{} owl:disjointWith :C{} .",
         ":C{} rdfs:subClassOf [ owl:onProperty :p ; owl:hasValue :v ] , :C{} .",
         "[ owl:onProperty :p ; owl:someValuesFrom owl:Thing ] rdfs:subClassOf :C{} , :C{} .",
+        ":C{} rdfs:subClassOf [ owl:onProperty :p ; owl:someValuesFrom :C{} ] .",
     )
     lines = [
         chance.choice(forms).format(*(chance.randrange(12) for _ in range(2)))

@@ -47,7 +47,7 @@ def check(
     if there are any, 0 if there are none. At most 1,000 inconsistencies per rule are looked at.
 
     With --unsatisfiable: a class cannot have members if one member would make FILE... inconsistent, or more
-    inconsistent.
+    inconsistent. The member has the values that owl:someValuesFrom asks for, and these have theirs.
 
     \b
     Examples:
