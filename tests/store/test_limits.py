@@ -497,3 +497,15 @@ def test_rules_that_may_have_no_end_are_named_once_when_they_come() -> None:
         assert len(graph) == 2
     with pytest.warns(UnendingRuleWarning):
         len(Graph(CorollaryStore(rules=COUNTER)))
+
+
+def test_many_short_works_end_by_the_limit_of_the_long_one() -> None:
+    """Each takes less time than passes between two looks at the clock of the work around it."""
+    from corollary.kernels.limits import Cancellation, check, limited
+
+    def long() -> None:
+        for _ in range(10_000_000):
+            limited(Limits(), Cancellation(), check)
+
+    with pytest.raises(LimitExceeded, match=r"this took more than 0\.05 s"):
+        limited(Limits(seconds=0.05), Cancellation(), long)
