@@ -83,6 +83,16 @@ def test_other_terms_or_directions_are_other_mistakes(tmp_path: Path) -> None:
     assert document(tmp_path, data)["mistakes"] == 2
 
 
+def test_an_ill_typed_literal_is_shown_in_its_place(tmp_path: Path) -> None:
+    date = '"2025-6-24T18:00:00"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    lines = check(tmp_path, f":rex :born {date} ; :name 'rex' . :name a :Label .").stdout.splitlines()
+    assert lines[0].endswith("is not a value of xsd:dateTime (dt-not-type)")
+    assert lines[-1] == '  used in   :rex :born "2025-6-24T18:00:00"^^xsd:dateTime'
+    (entry,) = document(tmp_path, f":rex :born {date} .")["inconsistencies"]
+    assert entry["used_in"] == [':rex :born "2025-6-24T18:00:00"^^xsd:dateTime']
+    assert all(one["used_in"] == [] for one in document(tmp_path, ZOO)["inconsistencies"])
+
+
 def test_the_limit(tmp_path: Path) -> None:
     result = check(tmp_path, ZOO, "--limit", "1")
     assert result.stdout.count("disjoint") + result.stdout.count("asymmetric") >= 1

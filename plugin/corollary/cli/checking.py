@@ -43,8 +43,9 @@ def check(
     """List the mistakes in FILE...: what is inconsistent, in a sentence, by which rule and facts.
 
     Inconsistencies that differ only in equal terms, or in the direction of symmetric facts, are one entry. An
-    entry lists its stated facts first; entries with the fewest inferred facts come first. The exit code is 1
-    if there are any, 0 if there are none. At most 1,000 inconsistencies per rule are looked at.
+    entry lists its stated facts first, and last a fact in which a literal stands. Entries with the fewest
+    inferred facts come first. The exit code is 1 if there are any, 0 if there are none. At most 1,000
+    inconsistencies per rule are looked at.
 
     With --unsatisfiable: a class cannot have members if one member would make FILE... inconsistent, or more
     inconsistent. The member has the values that owl:someValuesFrom asks for, and these have theirs.
@@ -96,7 +97,7 @@ def _document(
 
 
 def _entry(result: MaterialisedView, wording: Wording, mistake: Mistake) -> dict[str, Any]:
-    from corollary.explain.mistakes import sentence_of
+    from corollary.explain.mistakes import sentence_of, uses
 
     shown, decode = mistake.copies[0], result.dictionary.decode_all
     facts = (*mistake.stated, *mistake.inferred)
@@ -106,6 +107,7 @@ def _entry(result: MaterialisedView, wording: Wording, mistake: Mistake) -> dict
         "facts": [decode(fact) for fact in facts],
         "texts": list(map(wording.fact, facts)),
         "stated": len(mistake.stated),
+        "used_in": list(map(wording.fact, uses(result, mistake))),
         "copies": len(mistake.copies),
     }
 
@@ -117,6 +119,8 @@ def _print_mistakes(data: dict[str, Any]) -> None:
         click.echo(f"{chr(10) if number else ''}{entry['sentence']} ({entry['rule']}{more})")
         for place, line in enumerate(entry["texts"]):
             click.echo(f"  {'stated  ' if place < entry['stated'] else 'inferred'}  {line}")
+        for line in entry["used_in"]:
+            click.echo(f"  used in   {line}")
     click.echo("\n".join(_summary(data)), err=True)
 
 

@@ -14,6 +14,7 @@ from corollary.explain.tuning import MAX_COPIES_PROVED
 from corollary.explain.wording import Wording
 from corollary.program.compile import is_virtual
 from corollary.program.components import Prefixes
+from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 _OWL = "http://www.w3.org/2002/07/owl#"
 _SAME = f"<{_OWL}sameAs>"
@@ -58,6 +59,26 @@ def _mistake(result: MaterialisedView, copies: list[Inconsistency]) -> Mistake:
     left = inferred(ordered[0])
     stated = tuple(fact for fact in ordered[0].facts if fact not in left)
     return Mistake(tuple(ordered), stated, left)
+
+
+def uses(result: MaterialisedView, mistake: Mistake) -> list[Fact]:
+    """For each literal that an inferred fact is about, an explicit fact in which it stands, if there is one.
+
+    Cost: a search in each explicit relation.
+    """
+    literals = dict.fromkeys(s for s, _, _ in mistake.inferred if s >> KIND_SHIFT == Kind.LITERAL)
+    found = (
+        next(
+            (
+                (subject, predicate, literal)
+                for predicate, relation in result.explicit.relations()
+                for subject in relation.some_subjects(literal, 1).tolist()
+            ),
+            None,
+        )
+        for literal in literals
+    )
+    return [fact for fact in found if fact is not None]
 
 
 def _key_of(result: MaterialisedView) -> Callable[[Inconsistency], object]:

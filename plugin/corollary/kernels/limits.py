@@ -211,8 +211,8 @@ class Work:
         self._cancelled = cancellation.count
         self._begin = now = perf_counter()
         self._end = inf if limits.seconds is None else now + limits.seconds
-        outer_look = inf if outer is None else outer._next_look  # a short work looks for a long one, too
-        self._next_look = min(self._end, now + SECONDS_BETWEEN_LOOKS, outer_look)
+        soon = now + SECONDS_BETWEEN_LOOKS
+        self._next_look: float = min(self._end, soon if outer is None else min(soon, outer._next_look))
         most = limits.bytes
         self._before = None if most is None else used()
         self._step = BYTES_BETWEEN_LOOKS if most is None else min(most // 8, BYTES_BETWEEN_LOOKS)
