@@ -146,6 +146,17 @@ def test_statistics_are_printed_and_json() -> None:
     assert "  ..." not in lines or len(statistics.predicates) > 10
 
 
+def test_statistics_are_displayed_with_prefixes() -> None:
+    """``as_dict`` has N-Triples texts."""
+    graph = family()
+    graph.bind("ex", EX)
+    statistics = store_of(graph).statistics()
+    assert "  ex:name  1 explicit, 0 inferred" in str(statistics).splitlines()
+    assert "<td>ex:name</td><td>1</td><td>0</td>" in statistics._repr_html_()
+    assert f"<{EX.name}>" in statistics.as_dict()["predicates"]
+    assert "_names" not in statistics.as_dict()
+
+
 def test_statistics_of_nothing() -> None:
     statistics = CorollaryStore(rules="none").statistics()
     assert (statistics.total, statistics.inconsistencies, statistics.graphs, statistics.predicates) == (
@@ -187,11 +198,38 @@ def test_inconsistencies_name_the_rule_and_the_triples() -> None:
     assert set(found[0].triples) == set(triples)
     assert found[0].conditions == ()
     assert repr(found[0]).startswith("<Inconsistency cax-dw: ")
-    for text in ("ex:A owl:disjointWith ex:B", "ex:x rdf:type ex:A"):
+    for text in ("ex:A owl:disjointWith ex:B", "ex:x a ex:A"):
         assert text in str(found[0])
     assert store.statistics().inconsistencies == 1
     graph.remove(triples[0])
     assert store.inconsistencies() == []
+
+
+def test_a_notebook_shows_copies_once_and_classes_by_their_definitions() -> None:
+    """As ``check``: the one with the fewest inferred facts, and no label of an anonymous class."""
+    graph = Graph(CorollaryStore(rules="owl2rl")).parse(
+        format="turtle",
+        data="""
+        @prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        :Plain owl:complementOf [ owl:onProperty :topping ; owl:someValuesFrom :Meat ] .
+        :p a :Plain ; :topping :h . :h a :Meat .
+        :b1 owl:sameAs :b2 ; owl:differentFrom :b2 .
+        """,
+    )
+    found = store_of(graph).inconsistencies()
+    assert [one.sentence for one in found if not one.is_copy] == [
+        ":b1 and :b2 are equal, and are said to be different",
+        ":p is a :Plain and a (:topping some :Meat), which are complements",
+    ]
+    assert (found[0].is_copy, found[0].triples) == (
+        False,
+        ((EX.b1, OWL.sameAs, EX.b2), (EX.b1, OWL.differentFrom, EX.b2)),
+    )
+    html = found._repr_html_()  # type: ignore[attr-defined]
+    copies = sum(one.is_copy for one in found)
+    assert f"{len(found)} inconsistencies, {copies} of them copies" in html and copies
+    assert ":Plain owl:complementOf (:topping some :Meat)" in html
+    assert "_:" not in html
 
 
 def test_what_lists_and_values_add_is_a_condition() -> None:

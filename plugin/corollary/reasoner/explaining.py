@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from corollary.evaluate import MaterialisedView, materialise
 from corollary.explain import Explanation, explain, explain_inconsistency
-from corollary.explain.mistakes import sentence_of, wording_of
+from corollary.explain.mistakes import mistakes, sentence_of, wording_of
 from corollary.language import CorollaryError, Program
 from corollary.language.html_table import table
 from corollary.program.compile import is_virtual
@@ -23,7 +23,8 @@ class Inconsistency:
 
     ``rule`` is the constraint's name. ``sentence`` says what is wrong, in the words of the terms; for a rule
     without a sentence these are the facts. ``conditions`` are the body atoms that are not triples, such as
-    ``PAIR(list, item, item)``, in the syntax of the rule language with N-Triples terms.
+    ``PAIR(list, item, item)``, in the syntax of the rule language with N-Triples terms. ``is_copy``: another
+    one before it in the list differs only in equal terms, or in the direction of symmetric triples.
     """
 
     rule: str
@@ -31,6 +32,7 @@ class Inconsistency:
     conditions: tuple[str, ...] = ()
     sentence: str = field(default="", compare=False)
     _text: str = field(default="", compare=False)
+    is_copy: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.rule}: {self._text}"
@@ -43,29 +45,30 @@ class Inconsistency:
 
 
 class Inconsistencies(list[Inconsistency]):
-    """Inconsistencies, which a notebook shows as a table."""
+    """Inconsistencies, which a notebook shows as a table, without copies."""
 
     def _repr_html_(self) -> str:
-        rows = [(one.sentence, one.rule, one._text) for one in self[:MAX_CLASHES_SHOWN]]
+        first = [one for one in self if not one.is_copy]
+        rows = [(one.sentence, one.rule, one._text) for one in first[:MAX_CLASHES_SHOWN]]
         count = "1 inconsistency" if len(self) == 1 else f"{len(self):,} inconsistencies"
-        more = f", the first {len(rows):,} shown" if len(rows) < len(self) else ""
-        return table(count + more, ("what is wrong", "rule", "facts"), rows)
+        copies = f", {len(self) - len(first):,} of them copies" if len(first) < len(self) else ""
+        more = f", the first {len(rows):,} shown" if len(rows) < len(first) else ""
+        return table(f"{count}{copies}{more}", ("what is wrong", "rule", "facts"), rows)
 
 
 def inconsistencies(
-    result: MaterialisedView,
-    terms: TermView,
-    text: Callable[[Any], str],
-    namespaces: Iterable[tuple[str, str]],
+    result: MaterialisedView, terms: TermView, namespaces: Iterable[tuple[str, str]]
 ) -> Iterator[Inconsistency]:
-    """Yields the inconsistencies of a materialisation. ``text`` formats a term for display."""
+    """Yields the inconsistencies of a materialisation. Those with the fewest inferred facts come first."""
     wording = wording_of(result, tuple((prefix, str(namespace)) for prefix, namespace in namespaces))
-    for found in result.inconsistencies:
+    for found, is_copy in (
+        (copy, number > 0) for mistake in mistakes(result) for number, copy in enumerate(mistake.copies)
+    ):
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts if not is_virtual(p))
         conditions = tuple(found.conditions(terms.dictionary))
-        parts = (*(" ".join(map(text, triple)) for triple in triples), *conditions)
         sentence = sentence_of(found, wording, found.facts)
-        yield Inconsistency(found.rule, triples, conditions, sentence, ", ".join(parts))
+        text = ", ".join(map(wording.fact, found.facts))
+        yield Inconsistency(found.rule, triples, conditions, sentence, text, is_copy)
 
 
 Goal = tuple[Any, Any, Any] | Inconsistency

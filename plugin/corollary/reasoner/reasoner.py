@@ -347,8 +347,8 @@ class Reasoner:
 
         version = self.settled()
         suspended = [str(rule) for rule in _suspended(version)]
-        title = version.options.title()
-        return self.limited(None, statistics, version.state, version.terms, title, suspended)
+        title, names = version.options.title(), version.namespaces
+        return self.limited(None, statistics, version.state, version.terms, names, title, suspended)
 
     def last_maintenance(self) -> Report | None:
         """The report of the last maintenance: print it, or take ``as_dict()``; None before the first one."""
@@ -388,8 +388,7 @@ class Reasoner:
         result = version.state.materialisation
         if result is None:
             return Inconsistencies()
-        printer, names = version.terms.printer(version.namespaces), version.namespaces
-        found = partial(inconsistencies, result, version.terms, printer, names)
+        found = partial(inconsistencies, result, version.terms, version.namespaces)
         return self.limited(None, lambda: Inconsistencies(found()))
 
     def suspended_rules(self) -> list[SuspendedRule]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,11 @@ class PredicateCount:
     explicit: int
     inferred: int
 
+    @property
+    def total(self) -> int:
+        """The sum of both."""
+        return self.explicit + self.inferred
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -46,10 +51,12 @@ class Statistics:
     graphs: dict[str, int]
     predicates: dict[str, PredicateCount]
     suspended: tuple[str, ...]
+    _names: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """The first predicates, with prefixes."""
 
     def as_dict(self) -> dict[str, Any]:
         """The statistics in plain JSON types."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "_names"}
 
     def _repr_html_(self) -> str:
         """Two tables: of all counts, and of the first ``MAX_LINES_PRINTED`` predicates."""
@@ -59,8 +66,8 @@ class Statistics:
         counts += [(kind, f"{n:,}") for kind, n in self.terms.items()]
         counts += [("graphs", f"{len(self.graphs):,}"), ("predicates", f"{len(self.predicates):,}")]
         counts += [("suspended", sentence) for sentence in self.suspended]
-        first = list(self.predicates.items())[:MAX_LINES_PRINTED]
-        rows = [(name, f"{n.explicit:,}", f"{n.inferred:,}") for name, n in first]
+        named = zip(self._names, self.predicates.values(), strict=False)
+        rows = [(name, f"{n.explicit:,}", f"{n.inferred:,}") for name, n in named]
         largest = table("largest predicates", ("predicate", "explicit", "inferred"), rows)
         return table("statistics", (), counts) + (largest if rows else "")
 
@@ -69,33 +76,41 @@ class Statistics:
         lines += [f"{name:<16} {getattr(self, name):,}" for name in _COUNTS]
         lines.append(f"{'last reasoning':<16} {self.seconds:.3f} s")
         lines.append(f"{'terms':<16} {', '.join(f'{n:,} {kind}' for kind, n in self.terms.items())}")
-        lines += _listed("graphs", self.graphs, lambda n: f"{n:,}")
-        lines += _listed(
-            "predicates", self.predicates, lambda n: f"{n.explicit:,} explicit, {n.inferred:,} inferred"
-        )
+        lines += _listed("graphs", self.graphs, [f"{n:,}" for n in self.graphs.values()])
+        counts = [f"{n.explicit:,} explicit, {n.inferred:,} inferred" for n in self.predicates.values()]
+        lines += _listed("predicates", self._names, counts)
         lines += (
             ["suspended rules", *(f"  {sentence}" for sentence in self.suspended)] if self.suspended else []
         )
         return "\n".join(lines)
 
 
-def _listed(title: str, counts: dict[str, Any], text: Callable[[Any], str]) -> list[str]:
+def _listed(title: str, names: Iterable[str], counts: Sequence[str]) -> list[str]:
+    """The number of counts, and the first of them. ``names`` are at least theirs."""
     lines = [f"{title:<16} {len(counts):,}"]
-    lines += [f"  {name}  {text(count)}" for name, count in list(counts.items())[:MAX_LINES_PRINTED]]
+    lines += [f"  {name}  {count}" for name, count in zip(names, counts[:MAX_LINES_PRINTED], strict=False)]
     return [*lines, "  ..."] if len(counts) > MAX_LINES_PRINTED else lines
 
 
-def statistics(state: State, terms: TermView, rules: str, suspended: Sequence[str]) -> Statistics:
+def statistics(
+    state: State,
+    terms: TermView,
+    namespaces: Iterable[tuple[str, str]],
+    rules: str,
+    suspended: Sequence[str],
+) -> Statistics:
     """The statistics of a state. ``suspended``: one sentence for each suspended rule."""
     explicit, index = state.facts.union, state.index
     text = terms.dictionary.decode
     graphs = {text(graph): facts.fact_count() for graph, facts in state.facts.graphs.items()}
-    predicates = {
-        text(predicate): PredicateCount(
+    counts = {
+        predicate: PredicateCount(
             len(explicit.relation(predicate)), index.legal_count(predicate) - explicit.legal_count(predicate)
         )
         for predicate in index.predicates()
     }
+    largest = sorted((p for p in counts if counts[p].total), key=lambda p: -counts[p].total)
+    printer = terms.printer(namespaces)
     columns = []
     for predicate, relation in (*explicit.relations(), *index.legal().relations()):
         columns += [np.array([predicate], np.uint32), relation.subject_terms(), relation.object_terms()]
@@ -111,11 +126,7 @@ def statistics(state: State, terms: TermView, rules: str, suspended: Sequence[st
         state.seconds,
         {name: per_kind[kind] for kind, name in _KINDS.items()},
         dict(sorted(graphs.items(), key=lambda item: -item[1])),
-        dict(
-            sorted(
-                ((name, count) for name, count in predicates.items() if count.explicit + count.inferred),
-                key=lambda item: -(item[1].explicit + item[1].inferred),
-            )
-        ),
+        {text(p): counts[p] for p in largest},
         tuple(suspended),
+        tuple(printer(terms[p]) for p in largest[:MAX_LINES_PRINTED]),
     )

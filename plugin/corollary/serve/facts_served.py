@@ -111,7 +111,7 @@ async def inconsistencies(service: Service, request: Request) -> Response:
         result, names = version.state.materialisation, version.namespaces
         if result is None:
             return {"count": 0, "inconsistencies": []}
-        found = explaining.inconsistencies(result, version.terms, version.terms.printer(names), names)
+        found = explaining.inconsistencies(result, version.terms, names)
         return {
             "count": result.inconsistency_count,
             "inconsistencies": [
@@ -143,7 +143,7 @@ def overview(version: Version) -> Overview:
     """The counts of a version, computed once for its state."""
     state = version.state
     if Overview not in state.known_to_queries:
-        counts = statistics(state, version.terms, version.options.title(), ())
+        counts = statistics(state, version.terms, version.namespaces, version.options.title(), ())
         state.known_to_queries[Overview] = Overview(counts, _classes(version))
     found: Overview = state.known_to_queries[Overview]
     return found
