@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
-from rdflib import RDFS, XSD, BNode, Dataset, Graph, Literal, Namespace, URIRef
+from rdflib import RDF, RDFS, XSD, BNode, Dataset, Graph, Literal, Namespace, URIRef
 from rdflib.term import Node
 from tests.strategies import examples
 
@@ -119,3 +119,14 @@ def test_jupyter_shows_the_first_rows() -> None:
     assert shown.count("<tr>") == 21 and "31 rows, the first 20 shown" in shown and "<b>" not in shown
     made = store.query("CONSTRUCT { ?s a <urn:x:T> } { ?s ?p 1 }", {}, {}, "__UNION__")._repr_html_()
     assert "<th>subject</th>" in made and "<p>1 triple</p>" in made
+
+
+def test_jupyter_shows_prefixed_names() -> None:
+    """Those that the graph has bound, and those that the call gives."""
+    graph = Graph(store_of(Literal(1)))
+    graph.bind("it", "urn:it:")
+    graph.add((EX.a, RDF.type, URIRef("urn:it:T")))
+    shown: Any = graph.query("SELECT ?s ?t { ?s a ?t }", initNs={"here": EX})
+    assert "<td>here:a</td><td>it:T</td>" in shown._repr_html_()
+    made: Any = graph.query("CONSTRUCT WHERE { ?s a ?t }")
+    assert "<td>rdf:type</td><td>it:T</td>" in made._repr_html_()

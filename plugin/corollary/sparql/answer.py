@@ -114,7 +114,7 @@ def evaluator_of(
 def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
     """The result of a query of any form."""
     if main.form == "SELECT":
-        return _selected(evaluator, main)
+        return _selected(evaluator, main, prefixes)
     if main.form == "ASK":
         assert main.pattern is not None
         return AskResult(evaluator.solve(main.pattern, 1).size > 0)
@@ -135,7 +135,7 @@ def _made(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Gra
         return graph
 
     ends = [triples.columns.get(end, filled(0, 0)) for end in (SUBJECT, PREDICATE, OBJECT)]
-    return GraphResult(form, triples.size, ends, evaluator.terms, new_graph)
+    return GraphResult(form, triples.size, ends, evaluator.terms, new_graph, prefixes)
 
 
 def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None) -> Query:
@@ -151,7 +151,7 @@ def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None)
     return plan_of(text, prefixes, base or "")
 
 
-def _selected(evaluator: Evaluator, main: Query) -> Result:
+def _selected(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
     assert main.pattern is not None
     variables = [variable for variable in main.terms if isinstance(variable, Variable)]
     try:
@@ -161,4 +161,4 @@ def _selected(evaluator: Evaluator, main: Query) -> Result:
     except Exception as problem:
         return FailedResult(variables, problem)
     columns = [evaluator.expressions.column(variable, batch) for variable in variables]
-    return SelectResult(variables, batch.size, columns, evaluator.terms, evaluator.given)
+    return SelectResult(variables, batch.size, columns, evaluator.terms, evaluator.given, prefixes)

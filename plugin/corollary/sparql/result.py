@@ -14,6 +14,7 @@ from rdflib.term import Node, Variable
 
 from corollary.kernels.sorted import Column
 from corollary.sparql.query_terms import QueryTerms
+from corollary.sparql.rdf_terms import printer
 from corollary.sparql.tuning import MAX_ROW_CLASSES_CACHED, MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
 
 
@@ -28,17 +29,23 @@ class SelectResult(Result):
         ids: list[Column],
         terms: QueryTerms,
         given: Mapping[Variable, Node],
+        prefixes: Mapping[str, str],
     ) -> None:
-        """``ids`` has a column for each variable; ``given`` are the bindings that the query was given."""
+        """``ids`` has a column for each variable; ``given`` are the bindings that the query was given.
+
+        ``prefixes`` are for display only.
+        """
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
         self.ids, self.terms = ids, terms
         self._given = given
+        self._prefixes = prefixes
 
     def _repr_html_(self) -> str:
         """The first rows, for Jupyter."""
-        return _html(list(map(str, self.vars or ())), self._rows(), self._size, "row")
+        names = list(map(str, self.vars or ()))
+        return _html(names, self._rows(), self._size, "row", self._prefixes)
 
     def __len__(self) -> int:
         return self._size
@@ -89,12 +96,13 @@ def _chunks(ids: list[Column], size: int, terms: QueryTerms) -> Iterator[list[li
         yield [terms.decode(column[start:end]) for column in ids]
 
 
-def _html(names: list[str], rows: Iterator[Any], size: int, what: str) -> str:
+def _html(names: list[str], rows: Iterator[Any], size: int, what: str, prefixes: Mapping[str, str]) -> str:
     """A table of the first rows, and the number of all."""
+    text = printer(prefixes.items())
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     lines = []
     for row in islice(rows, MAX_ROWS_SHOWN):
-        cells = ("" if term is None else escape(term.n3()) for term in row)
+        cells = ("" if term is None else escape(text(term)) for term in row)
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     shown = f", the first {len(lines)} shown" if size > len(lines) else ""
     count = f"<p>{size:,} {what}{'' if size == 1 else 's'}{shown}</p>"
@@ -114,12 +122,19 @@ class GraphResult(Result):
     """
 
     def __init__(
-        self, form: str, size: int, ids: list[Column], terms: QueryTerms, new_graph: Callable[[], Graph]
+        self,
+        form: str,
+        size: int,
+        ids: list[Column],
+        terms: QueryTerms,
+        new_graph: Callable[[], Graph],
+        prefixes: Mapping[str, str],
     ) -> None:
-        """``ids`` has the columns of subjects, predicates and objects."""
+        """``ids`` has the columns of subjects, predicates and objects. ``prefixes`` are for display only."""
         self._size = size
         self.ids, self.terms = ids, terms
         self._new_graph = new_graph
+        self._prefixes = prefixes
         self._graph: Graph | None = None
         super().__init__(form)
 
@@ -148,7 +163,7 @@ class GraphResult(Result):
 
     def _repr_html_(self) -> str:
         """The first triples, for Jupyter."""
-        return _html(["subject", "predicate", "object"], iter(self), len(self), "triple")
+        return _html(["subject", "predicate", "object"], iter(self), len(self), "triple", self._prefixes)
 
 
 class AskResult(Result):
