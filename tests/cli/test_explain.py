@@ -110,7 +110,7 @@ def test_long_chains_fold(tmp_path: Path) -> None:
     assert "49 more facts</summary>" in page
     picture = explained(*words, "--format", "dot")
     assert picture.count("shape=box") <= 40
-    assert 'label="49 more facts, by 49 rules"' in picture
+    assert 'label="49 more facts, proved in 49 steps"' in picture
     assert explained(*words, "--format", "dot", "--unfolded").count("shape=box") == 1 + 1 + 60 * 2 + 1
 
 

@@ -89,7 +89,7 @@ def _drawn(proof: Proof, folded: bool) -> dict[int, list[int]]:
 
 
 def _left_out(proof: Proof, number: int, drawn: dict[int, list[int]]) -> str:
-    """How many premises of a step are not drawn, and how many rules prove them; empty if all are drawn."""
+    """How many premises of a step are not drawn, and how many rule instances prove them; "" if all are."""
     missing = [i for i in premises_printed(proof, proof.steps[number]) if i not in drawn[number]]
     if not missing:
         return ""
@@ -102,4 +102,4 @@ def _left_out(proof: Proof, number: int, drawn: dict[int, list[int]]) -> str:
             waiting += (i for i in proof.steps[each].premises if i not in drawn)
     rules = sum(isinstance(proof.steps[i].reason, Application) for i in below)
     facts = f"{len(missing):,} more {'fact' if len(missing) == 1 else 'facts'}"
-    return f"{facts}, by {rules:,} {'rule' if rules == 1 else 'rules'}" if rules else facts
+    return f"{facts}, proved in {rules:,} {'step' if rules == 1 else 'steps'}" if rules else facts
