@@ -93,6 +93,19 @@ def test_an_ill_typed_literal_is_shown_in_its_place(tmp_path: Path) -> None:
     assert all(one["used_in"] == [] for one in document(tmp_path, ZOO)["inconsistencies"])
 
 
+def test_blank_nodes_have_the_labels_of_the_files(tmp_path: Path) -> None:
+    """So they are found there, and ``explain`` takes them. The same label in another file is another node."""
+    schema = ":Cat owl:disjointWith :Dog . "
+    paths = [tmp_path / "one.ttl", tmp_path / "two.nt"]
+    paths[0].write_text(PREFIXES + schema + "_:rex a :Cat , :Dog .")
+    paths[1].write_text(f"_:rex <{RDF.type}> <{EX.Dog}> .")
+    done = CliRunner().invoke(main, ["check", *map(str, paths)])
+    assert done.stdout.startswith("_:rex is a :Cat and a :Dog, which are disjoint")
+    explained = ["explain", *map(str, paths), "_:rex", "a"]
+    assert CliRunner().invoke(main, [*explained, ":Cat"]).exit_code == 0
+    assert CliRunner().invoke(main, ["explain", *map(str, paths), "_:rex-2", "a", ":Cat"]).exit_code == 1
+
+
 def test_the_limit(tmp_path: Path) -> None:
     result = check(tmp_path, ZOO, "--limit", "1")
     assert result.stdout.count("disjoint") + result.stdout.count("asymmetric") >= 1

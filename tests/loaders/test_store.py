@@ -213,3 +213,18 @@ def test_formulas_are_not_saved(tmp_path: Path) -> None:
     with pytest.raises(CorollaryError, match="formulas"):
         store_of(graph).save_encoded(tmp_path / "set")
     assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize("padding", [0, 40_000])
+def test_labels_can_be_kept(padding: int, tmp_path: Path) -> None:
+    """Those of a document, unless another document had them; by small documents and by large ones."""
+    lines = "".join(f"_:b{number} <urn:p> <urn:o> .\n" for number in range(padding))
+    for name in ("one.nt", "two.nt"):
+        (tmp_path / name).write_text(f"_:x <urn:p> <urn:{name}> .\n{lines}")
+    graph = Graph("Corollary")
+    store_of(graph).load(tmp_path / "one.nt", tmp_path / "two.nt", labels="keep")
+    first, second = (graph.value(None, URIRef("urn:p"), URIRef(f"urn:{n}")) for n in ("one.nt", "two.nt"))
+    assert first == BNode("x") and isinstance(second, BNode) and second.startswith("x-")
+    assert len(graph) == 2 + 2 * padding
+    with pytest.raises(CorollaryError, match="they are 'new', or 'keep'"):
+        store_of(graph).load(tmp_path, labels="old")  # type: ignore[arg-type]

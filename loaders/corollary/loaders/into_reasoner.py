@@ -115,6 +115,11 @@ class OtherParsers(Protocol):
         """Parse a document. Raises InputError if the document is not of its format."""
 
 
+def _new_label() -> str:
+    """A globally unique label, because graphs of two stores may be merged."""
+    return f"_:N{uuid4().hex}"
+
+
 def load(
     versions: Versions,
     sources: Sequence[Source],
@@ -124,9 +129,12 @@ def load(
     skips: bool = False,
     progress: Progress | None = None,
     others: OtherParsers | None = None,
+    keeps_labels: bool = False,
 ) -> int:
     """Add documents in one transaction. Returns the number of new facts. ``skips`` leaves bad lines out.
 
+    Blank nodes get globally unique labels; with ``keeps_labels`` those of the document, as far as these are
+    free (``loaders.labels``).
     The documents are parsed outside of the transaction, and again if another thread has replaced the
     dictionary in the meantime.
     """
@@ -134,7 +142,8 @@ def load(
         bad: list[BadLine] = []
         version = versions.current().to_be_written()
         to = Destination(version.terms, receiver.target(version))
-        loaded = read_documents(sources, format, to, progress, bad if skips else None, others)
+        skipped, new_label = bad if skips else None, None if keeps_labels else _new_label
+        loaded = read_documents(sources, format, to, progress, skipped, others, new_label)
         for graph in loaded.graphs():
             receiver.refuse(version.terms.dictionary.decode(graph))
         count = None
@@ -159,9 +168,11 @@ def read_documents(
     progress: Progress | None = None,
     skipped: list[BadLine] | None = None,
     others: OtherParsers | None = None,
+    new_label: Callable[[], str] | None = _new_label,
 ) -> Loaded:
     """Parse files, addresses and folders. Raises InputError if a document is bad.
 
+    ``new_label`` makes the labels of blank nodes; None: they are kept as far as they are free.
     If ``skipped`` is given, bad lines of N-Triples and N-Quads are appended to ``skipped`` instead.
     """
 
@@ -184,7 +195,7 @@ def read_documents(
             yield parsed.rows(to), document.size()
             return
         yield from document_rows(
-            document, to.terms.dictionary, graph=to.graph, new_label=_new_label,
+            document, to.terms.dictionary, graph=to.graph, new_label=new_label,
             skipped=skipped, prefixes=prefixes[-1], small=small,
         )  # fmt: skip
 
@@ -193,11 +204,6 @@ def read_documents(
         check()
         gathering.add(rows)
     return Loaded(gathering.facts(), prefixes)
-
-
-def _new_label() -> str:
-    """A globally unique label, because graphs of two stores may be merged."""
-    return f"_:N{uuid4().hex}"
 
 
 def _documents(

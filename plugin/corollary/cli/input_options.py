@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import click
 
@@ -78,7 +78,11 @@ class Reading:
         return read_index(files, dictionary, progress, format=self.format, skipped=skipped)
 
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
-        """Load the files into a store. Returns the number of new triples."""
+        """Load the files into a store. Returns the number of new triples.
+
+        Labels of blank nodes are those of the files, so that they can be found there, and given to
+        ``explain``.
+        """
         from corollary.columns.column_file import is_column_file
         from corollary.loaders.encoded_format import is_encoded
 
@@ -98,7 +102,8 @@ class Reading:
             for name in files_in(name for name in files if not is_encoded(name))
         ]
         count = sum(map(store.load_encoded, filter(is_encoded, files)))
-        count += store.load(*sources, on_error="skip" if self.report else "stop", progress=progress)
+        on_error: Literal["skip", "stop"] = "skip" if self.report else "stop"
+        count += store.load(*sources, on_error=on_error, progress=progress, labels="keep")
         self._bad_lines += store.bad_lines()
         return count
 

@@ -395,6 +395,7 @@ class CorollaryStore(GraphStore):
         graph: Graph | Node | str | None = None,
         on_error: Literal["stop", "skip"] = "stop",
         progress: Progress | None = None,
+        labels: Literal["new", "keep"] = "new",
     ) -> int:
         """Add documents: files, folders or addresses, maybe compressed. Returns the number of new triples.
 
@@ -402,7 +403,9 @@ class CorollaryStore(GraphStore):
         graph go into ``graph``; by default into the default graph, or into the plain graph of the store.
         Prefixes are bound; existing bindings stay, and a prefix that is in use gets a number. ``progress`` is
         called with a message, the number of triples so far, and the fraction of all bytes (None: not known).
-        Of the store's limits only ``bytes`` applies.
+        Of the store's limits only ``bytes`` applies. ``labels`` of blank nodes are new ones, which no other
+        store has, so that graphs can be merged; ``"keep"`` keeps those of a document, unless the store has
+        them already.
 
         Atomic: if one document is bad nothing has changed, and InputError names the document, the place and
         a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
@@ -412,8 +415,17 @@ class CorollaryStore(GraphStore):
         from corollary.store.loading import PARSERS, StoreReceiver
 
         skips, reasoner = skips_bad_lines(on_error), self.reasoner
+        if labels not in ("new", "keep"):
+            raise CorollaryError(
+                f"labels={labels!r}: they are 'new', or 'keep' to keep those of the document"
+            )
         read = partial(
-            load, receiver=StoreReceiver(self, graph), skips=skips, progress=progress, others=PARSERS
+            load,
+            receiver=StoreReceiver(self, graph),
+            skips=skips,
+            progress=progress,
+            others=PARSERS,
+            keeps_labels=labels == "keep",
         )
         return reasoner.limited(reasoner.limits_of_loading(), read, reasoner.versions, sources, format)
 
