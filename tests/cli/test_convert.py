@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,7 +28,7 @@ def run(*arguments: str | Path) -> str:
     return result.stderr
 
 
-def content(place: Path, rules: str | Path) -> tuple[set[object], set[object], str]:
+def content(place: Path, rules: str | Path) -> tuple[set[Any], set[Any], str]:
     """All facts, those of the named graph, and the namespace of the empty prefix."""
     store = CorollaryStore(rules=str(rules))
     dataset = Dataset(store, default_union=True)

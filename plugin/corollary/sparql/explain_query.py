@@ -1,8 +1,9 @@
 """EXPLAIN for queries: the operators that a query is evaluated by, with estimated and actual rows and times.
 
-The estimate of a basic graph pattern is what its join order is chosen by: ``patterns.PatternJoin``. All other
-estimates are made from those of the inputs: the sum for UNION and GRAPH, the maximum for JOIN and OPTIONAL, at most the
-limit for LIMIT. They are no bounds. Analysing evaluates the query with an evaluator that counts.
+The estimate of a basic graph pattern is what its join order is chosen by: ``patterns.PatternJoin``. All
+other estimates are made from those of the inputs: the sum for UNION and GRAPH, the maximum for JOIN and
+OPTIONAL, at most the limit for LIMIT. They are no bounds. Analysing evaluates the query with an evaluator
+that counts.
 
 The join order that is shown is the one that is evaluated. ``GRAPH ?g`` is evaluated graph by graph: graphs
 with the same order are shown together. Within EXISTS, variables that the rows to test bind are bound from the
