@@ -49,7 +49,7 @@ def test_short_and_long_results_are_written_alike(
 ) -> None:
     written = []
     for most in (0, 1_000):
-        monkeypatch.setattr("corollary.serve.result_streams.MAX_TERMS_DECODED_EACH", most)
+        monkeypatch.setattr("corollary.sparql.result_texts.MAX_TERMS_DECODED_EACH", most)
         written.append(
             client.get("/sparql", params={"query": VALUES}, headers={"Accept": media_type}).content
         )

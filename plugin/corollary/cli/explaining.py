@@ -64,10 +64,9 @@ def explain(
 ) -> None:
     """Explain why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
-    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<urn:x>'. An IRI
-    that begins with http:// or https:// needs no brackets.
-    An explicit fact is proved from the other facts if it follows from them. The exit code is 1 if the fact
-    does not hold.
+    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<urn:x>'; also
+    http://... as it is. An explicit fact is proved from the other facts if it follows from them. The exit
+    code is 1 if the fact does not hold.
 
     \b
     Examples:

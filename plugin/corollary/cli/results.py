@@ -57,6 +57,9 @@ def output_format(form: str, wanted: str | None, typed: bool) -> str:
 
 def print_result(result: Result, dataset: Dataset, format: str, *, typed: bool = False) -> str:
     """Print a result. Returns a summary of it, such as ``3 rows``. ``typed`` is for ``BINARY`` formats."""
+    from corollary.sparql.result import SelectResult
+    from corollary.sparql.result_texts import ROW_FORMATS
+
     if format in BINARY:
         return _print_binary(result, format, typed)
     if result.type == "ASK":
@@ -65,9 +68,12 @@ def print_result(result: Result, dataset: Dataset, format: str, *, typed: bool =
         else:
             _write(result.serialize(format=format))
         return "answered"
-    if result.graph is not None:
-        _print_graph(result.graph, dataset, format)
-        return _counted(result.graph, "triple")
+    if result.type in ("CONSTRUCT", "DESCRIBE"):
+        return _print_triples(result, dataset, format)
+    if isinstance(result, SelectResult) and format in ROW_FORMATS:
+        for chunk in ROW_FORMATS[format](result):
+            click.echo(chunk, nl=False)
+        return _counted(result, "row")
     if format == "table":
         _print_table(result, printer(dataset))
     elif format == "tsv":
@@ -76,7 +82,7 @@ def print_result(result: Result, dataset: Dataset, format: str, *, typed: bool =
             click.echo("\t".join(cells))
     else:
         _write(result.serialize(format=format))
-    return _counted(result.bindings, "row")
+    return _counted(result, "row")
 
 
 def print_plan(explain: Callable[[], QueryPlan], wanted: str | None) -> None:
@@ -125,13 +131,26 @@ def _rows(result: Result, text: Printer) -> Iterator[list[str]]:
         yield [text(row.get(variable)) for variable in variables]
 
 
-def _print_graph(graph: Graph, dataset: Dataset, format: str) -> None:
+def _print_triples(result: Result, dataset: Dataset, format: str) -> str:
+    from corollary.sparql.result import GraphResult
+    from corollary.sparql.result_texts import triple_lines
+
+    if format == "nt" and isinstance(result, GraphResult):
+        lines = sorted(b"".join(triple_lines(result)).splitlines(keepends=True))
+        click.echo(b"".join(lines), nl=False)
+        return _counted(lines, "triple")
+    assert result.graph is not None
+    if format == "nt":
+        for line in sorted(result.graph.serialize(format="nt").splitlines()):
+            click.echo(line)
+    else:
+        _print_turtle(result.graph, dataset)
+    return _counted(result.graph, "triple")
+
+
+def _print_turtle(graph: Graph, dataset: Dataset) -> None:
     from rdflib.namespace import NamespaceManager
 
-    if format == "nt":
-        for line in sorted(graph.serialize(format="nt").splitlines()):
-            click.echo(line)
-        return
     graph.namespace_manager = NamespaceManager(graph, "none")
     for prefix, namespace in dataset.namespaces():
         graph.bind(prefix, namespace)

@@ -24,7 +24,7 @@ from corollary.serve.negotiation import TRIPLES, chosen, upload_format
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import graph_chunks
 from corollary.serve.service import Body, Service
-from corollary.serve.tuning import ROWS_PER_CHUNK
+from corollary.sparql.tuning import ROWS_WRITTEN_AT_ONCE
 from corollary.store import EXPLICIT, INFERRED
 from corollary.store.loading import StoreReceiver
 
@@ -103,10 +103,10 @@ def _lines(facts: Snapshot) -> Iterator[bytes]:
     """N-Triples, some lines at a time. Triples that RDF forbids are left out."""
     decode = facts.dictionary.decode_all
     lines: list[str] = []
-    for columns in facts.index.batches(ROWS_PER_CHUNK):  # at least one for each predicate
+    for columns in facts.index.batches(ROWS_WRITTEN_AT_ONCE):  # at least one for each predicate
         triples = zip(*(decode(column.tolist()) for column in columns), strict=True)
         lines += [f"{s} {p} {o} .\n" for s, p, o in triples if s[0] != '"' and p[0] == "<"]
-        if len(lines) >= ROWS_PER_CHUNK:
+        if len(lines) >= ROWS_WRITTEN_AT_ONCE:
             yield "".join(lines).encode("utf-8", "replace")
             lines.clear()
     yield "".join(lines).encode("utf-8", "replace")

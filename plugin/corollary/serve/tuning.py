@@ -61,16 +61,6 @@ MAX_BYTES_OF_QUERY = 1_000_000
 """Bytes of a query's text, which anyone may send. The parser cannot be cancelled. Measured: it reads 2.5 MB/s
 of patterns with filters, 11 MB/s of VALUES."""
 
-ROWS_PER_CHUNK = 2048
-"""Rows, or triples, of a result that are written at once. Measured: 50,000 rows take 234, 227 and 226 ms as
-JSON with 1,024, 2,048 and 4,096 rows at once (a market), 306, 280 and 272 (a university), as CSV 141, 139 and
-139, and 135, 136 and 143; the first rows of the market come after 3, 7 and 14 ms."""
-
-MAX_TERMS_DECODED_EACH = 32
-"""Terms of a column that are decoded one by one. In longer columns, equal terms are decoded once. Measured:
-16 rows of two terms take 16 and 15 µs as JSON (different and repeated terms), by distinct terms 29 and 16;
-32 rows 27 and 27, and 40 and 19; 64 rows 49 and 48, and 62 and 23."""
-
 MAX_HEADERS_CACHED = 64
 """Accept headers whose media type is remembered. Not tuned: browsers and libraries have a few each. A header
 has at most ``MAX_BYTES_OF_HEAD``. Measured: the choice takes 4.7 µs, remembered 0.2 µs."""
