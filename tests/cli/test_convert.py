@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from rdflib import Dataset, URIRef
 
 from corollary.cli import main
+from corollary.evaluate import known_closure
 from corollary.language import CorollaryError
 from corollary.reasoner import deriving, folder
 from corollary.store import CorollaryStore
@@ -75,6 +76,15 @@ def test_a_store_is_closed_first(tmp_path: Path) -> None:
         run("convert", tmp_path / "pets", tmp_path / f"closed.{form}")
         facts, *_ = content(tmp_path / f"closed.{form}", "owl2rl")
         assert len([s for s, p, _ in facts if p == URIRef("http://example.org/ancestor")]) == 3
+
+
+def test_a_query_of_a_snapshot_restores_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.trig").write_text(TRIG)
+    run("materialise", tmp_path / "in.trig", "-o", tmp_path / "closed.snapshot")
+    monkeypatch.setattr(known_closure, "adopt", no_reasoning)
+    monkeypatch.setattr(known_closure, "materialise", no_reasoning)
+    for text in ("SELECT * { ?s ?p ?o }", "CONSTRUCT WHERE { ?s ?p ?o }", "ASK { :ann :ancestor :cid }"):
+        run("query", tmp_path / "closed.snapshot", "--as-is", "-q", text)
 
 
 def test_a_snapshot_gives_its_graphs_by_name_and_takes_no_others(tmp_path: Path) -> None:

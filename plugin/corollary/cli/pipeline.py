@@ -148,5 +148,5 @@ def warn_of_suspended(materialisation: MaterialisedView) -> None:
     """Print to standard error which rules are suspended, and why."""
     import click
 
-    for found in materialisation.suspended:
+    for found in materialisation.suspended if materialisation.has_suspended_rules else ():
         click.echo(f"corollary: {found.text(materialisation.dictionary)}", err=True)

@@ -48,7 +48,7 @@ def ask(
 
         try:
             result = dataset.query(question.checked(dataset))
-            result.bindings  # noqa: B018 (rdflib evaluates lazily: errors must be raised here)
+            len(result)  # what rdflib evaluates is evaluated now: errors must be raised here
         except (SPARQLError, OSError) as error:  # OSError: SERVICE uses the network
             remedy = "look at SERVICE, and at functions that are not SPARQL's own"
             raise question.error(f"this cannot be answered: {error}", remedy) from None
