@@ -101,11 +101,13 @@ def mapped(change: Callable[[Any], str], values: Any) -> Any:
     """A function of Python on every value."""
     import pyarrow
 
-    changed: list[str] = []
+    changed = [pyarrow.array([], pyarrow.large_string())]
     for start in range(0, len(values), TERMS_BETWEEN_CHECKS):
         check()
-        changed += map(change, values[start : start + TERMS_BETWEEN_CHECKS].to_pylist())
-    return pyarrow.array(changed, pyarrow.large_string())
+        some = values[start : start + TERMS_BETWEEN_CHECKS].to_pylist()
+        changed.append(pyarrow.array(list(map(change, some)), pyarrow.large_string()))
+    reserve(sum(part.nbytes for part in changed))
+    return pyarrow.concat_arrays(changed)
 
 
 URI_BYTES = [quote(bytes([code]), safe="").encode() for code in range(256)]

@@ -2,10 +2,10 @@
 
 As the specification defines, both sides of an operator are evaluated independently and then joined. There are
 shortcuts with the same results: the join with a basic graph pattern starts from the rows of the other side, a
-pattern under a limit stops early, and solutions that are only counted, or of which distinct values suffice,
-are not listed. Evaluation starts from the *seed*: the bindings given with the query, or within EXISTS the
-distinct rows to test, each with a row number. Invariant: a result has the seed's columns, unless it is empty,
-or a projection or an aggregate has removed them.
+pattern under a limit stops early, operators under a limit try the first rows of their input, and solutions that
+are only counted, or of which distinct values suffice, are not listed. Evaluation starts from the *seed*: the
+bindings given with the query, or within EXISTS the distinct rows to test, each with a row number. Invariant: a
+result has the seed's columns, unless it is empty, or a projection or an aggregate has removed them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import count
 from typing import Any
 
@@ -60,6 +61,7 @@ from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_terms import QueryTerms
+from corollary.sparql.scopes import possible
 from corollary.sparql.solutions import (
     distinct,
     groups,
@@ -273,31 +275,81 @@ class Evaluator:
         return pattern if is_repeatable else None
 
     def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
-        first, second = part.left, part.right
-        if self.pattern_of(first) is not None:
-            first, second = second, first
-        left = self._solve(first, scope)
+        first, second = self.sides(part)
+        other = cache(partial(self._solve, second, scope))
+
+        def find(most: int | None) -> tuple[int, Batch]:
+            left = self._solve(first, scope, most)
+            return left.size, self._joined(left, second, scope, other, need)
+
+        return self._enough(need, first, find)
+
+    def sides(self, part: Join) -> tuple[Operator, Operator]:
+        """The operands of a join, the one that is evaluated first before the other."""
+        if self.pattern_of(part.left) is not None:
+            return part.right, part.left
+        return part.left, part.right
+
+    def _enough(
+        self, need: int | None, part: Operator, find: Callable[[int | None], tuple[int, Batch]]
+    ) -> Batch:
+        """A result with ``need`` rows, found from the first rows of ``part``, or from all of them.
+
+        ``find`` receives a number of rows of ``part``, and returns how many these are, and the result.
+        """
+        if need is not None and self._stops_early(part):
+            for most in ROWS_BEFORE_ALL:
+                if most >= need:
+                    size, batch = find(most)
+                    if size < most or batch.size >= need:
+                        return batch
+        return find(None)[1]
+
+    def _stops_early(self, part: Operator) -> bool:
+        """Whether some rows of a part cost less than all of them."""
+        match part:
+            case Triples() | InGraph():
+                return True
+            case Filter() | Extend() | Project() | Subquery() | Slice() | Distinct() | Reduced():
+                return self._stops_early(part.inner)
+            case LeftJoin() | Minus():
+                return self._stops_early(part.left)
+            case Join():
+                first, _ = self.sides(part)
+                return isinstance(first, Values) or self._stops_early(first)
+            case Union():
+                return self._stops_early(part.left) and self._stops_early(part.right)
+        return False
+
+    def _joined(
+        self,
+        left: Batch,
+        part: Operator,
+        scope: Scope,
+        other: Callable[[], Batch],
+        need: int | None = None,
+    ) -> Batch:
+        """Solutions joined with ``part``, whose solutions are ``other()``.
+
+        A BGP starts from them if all rows bind its shared variables.
+        """
         if not left.size:
             return Batch.none()
-        return self._joined(left, second, scope)
-
-    def _joined(self, left: Batch, part: Operator, scope: Scope) -> Batch:
-        """Solutions joined with ``part``. A BGP starts from them if all rows bind its shared variables."""
         pattern = self.pattern_of(part)
         if pattern is not None:
             names = mentioned(pattern)
             common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
             if common and complete and is_bound(left, common):
-                return self._continued(left, part, scope)
-        return join(left, self._solve(part, scope))
+                return self._continued(left, part, scope, need)
+        return join(left, other())
 
-    def _continued(self, left: Batch, part: Operator, scope: Scope) -> Batch:
+    def _continued(self, left: Batch, part: Operator, scope: Scope, need: int | None) -> Batch:
         """Solutions extended by a basic graph pattern and its condition."""
         if isinstance(part, Filter):
-            return self._filtered_pattern(part, scope, left)
+            return self._filtered_pattern(part, scope, left, need)
         assert isinstance(part, Triples)
-        return self._basic(part, scope, left)
+        return self._basic(part, scope, left, need)
 
     def _left_join(self, part: LeftJoin, scope: Scope, need: int | None) -> Batch:
         left = self._solve(part.left, scope, need)
@@ -305,7 +357,7 @@ class Evaluator:
             return left
         row = self.numbers.fresh()
         numbered = Batch(left.size, left.columns | {row: np.arange(left.size, dtype=np.uint32)})
-        both = self._joined(numbered, part.right, scope)
+        both = self._joined(numbered, part.right, scope, partial(self._solve, part.right, scope))
         if part.condition is not None:
             both = self._filtered(part.condition, both, scope)
         if not both.size:
@@ -321,13 +373,24 @@ class Evaluator:
         return stacked((left, self._solve(part.right, scope, None if need is None else need - left.size)))
 
     def _minus(self, part: Minus, scope: Scope, need: int | None) -> Batch:
-        left = self._solve(part.left, scope)
-        return without(left, self._solve(part.right, scope), scope.rows) if left.size else left
+        other = cache(partial(self._solve, part.right, scope))
+
+        def find(most: int | None) -> tuple[int, Batch]:
+            left = self._solve(part.left, scope, most)
+            return left.size, without(left, other(), scope.rows) if left.size else left
+
+        return self._enough(need, part.left, find)
 
     def _in_graph(self, part: InGraph, scope: Scope, need: int | None) -> Batch:
         term = self.given.get(part.name, part.name) if isinstance(part.name, Variable) else part.name
         if isinstance(term, Variable):
-            return stacked([self._named(term, name, part.inner, scope) for name in self._names(term, scope)])
+            found, size = [], 0
+            for name in self._names(term, scope):
+                found.append(self._named(term, name, part.inner, scope, need))
+                size += found[-1].size
+                if need is not None and size >= need:
+                    break
+            return stacked(found)
         return self._solve(part.inner, replace(scope, index=self.dataset.graph(term)), need)
 
     def _names(self, variable: Variable, scope: Scope) -> Iterable[Node]:
@@ -336,9 +399,11 @@ class Evaluator:
             return self.dataset.graphs()
         return [self.terms[term_id] for term_id in sorted(set(column.tolist()))]
 
-    def _named(self, variable: Variable, name: Node, part: Operator, scope: Scope) -> Batch:
+    def _named(self, variable: Variable, name: Node, part: Operator, scope: Scope, need: int | None) -> Batch:
         number, name_id = self.numbers[variable], self.terms.id_of(name)
-        batch = self._solve(part, replace(scope, index=self.dataset.graph(name)))
+        if variable in possible(part) or number in scope.seed.columns:
+            need = None  # rows with other values are left out
+        batch = self._solve(part, replace(scope, index=self.dataset.graph(name)), need)
         column = batch.columns.get(number)
         if column is not None:
             batch = batch.take((column == name_id) | (column == UNBOUND))
@@ -371,7 +436,12 @@ class Evaluator:
     def _filter(self, part: Filter, scope: Scope, need: int | None) -> Batch:
         if isinstance(part.inner, Triples):
             return self._filtered_pattern(part, scope, scope.seed, need)
-        return self._filtered(part.condition, self._solve(part.inner, scope), scope)
+
+        def find(most: int | None) -> tuple[int, Batch]:
+            inner = self._solve(part.inner, scope, most)
+            return inner.size, self._filtered(part.condition, inner, scope)
+
+        return self._enough(need, part.inner, find)
 
     def _filtered_pattern(self, part: Filter, scope: Scope, start: Batch, need: int | None = None) -> Batch:
         """A basic graph pattern joined with ``start``; each condition is applied as soon as it can be."""
@@ -440,7 +510,11 @@ class Evaluator:
             return found
         row = self.numbers.fresh()
         columns = seed.columns | {row: np.arange(seed.size, dtype=np.uint32)}
-        result = self._solve(part, Scope(scope.index, Batch(seed.size, columns), frozenset((row,))))
+        inside = Scope(scope.index, Batch(seed.size, columns), frozenset((row,)))
+        if isinstance(part, Triples):  # only the rows are asked for
+            result = self._basic(part, inside, inside.seed, wanted=())
+        else:
+            result = self._solve(part, inside)
         if result.size:
             found[result.columns[row]] = True
         return found
@@ -541,29 +615,26 @@ class Evaluator:
         return projected(self._solve(part.inner, scope, need), [self.numbers[v] for v in part.variables])
 
     def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
-        """Every distinct solution once. For few solutions of a BGP, ``ROWS_BEFORE_ALL`` are tried first."""
+        """Every distinct solution once."""
         inner = part.inner
         pattern = inner.inner if isinstance(inner, Project) else None
 
-        def found(most: int | None) -> Batch:
+        def find(most: int | None) -> tuple[int, Batch]:
             if not isinstance(inner, Project) or not isinstance(pattern, Triples):
-                return self._solve(inner, scope, most)
-            rows = self._basic(pattern, scope, scope.seed, most, wanted=inner.variables)
-            return projected(rows, [self.numbers[v] for v in inner.variables])
+                rows = self._solve(inner, scope, most)
+            else:
+                rows = self._basic(pattern, scope, scope.seed, most, wanted=inner.variables)
+                rows = projected(rows, [self.numbers[v] for v in inner.variables])
+            return rows.size, distinct(rows)
 
-        stops_early = isinstance(pattern.inner if isinstance(pattern, Filter) else pattern, Triples)
-        least = need if need is not None and stops_early else ROWS_BEFORE_ALL[-1] + 1
-        for most in ROWS_BEFORE_ALL:
-            if most >= least:
-                some = found(most)
-                batch = distinct(some)
-                if some.size < most or batch.size >= least:
-                    return batch
-        return distinct(found(None))
+        return self._enough(need, inner, find)
 
     def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
-        batch = self._solve(part.inner, scope)
-        return reduced(batch) if batch.size > 1 else batch
+        def find(most: int | None) -> tuple[int, Batch]:
+            batch = self._solve(part.inner, scope, most)
+            return batch.size, reduced(batch) if batch.size > 1 else batch
+
+        return self._enough(need, part.inner, find)
 
     def _slice(self, part: Slice, scope: Scope, need: int | None) -> Batch:
         start = part.offset

@@ -140,17 +140,17 @@ class CountingEvaluator(Evaluator):
         found = self.counted.get((self.graph, key))
         return (None, None) if found is None else (found.rows, found.seconds)
 
-    def _named(self, variable: Variable, name: Node, part: Operator, scope: Scope) -> Batch:
+    def _named(self, variable: Variable, name: Node, part: Operator, scope: Scope, need: int | None) -> Batch:
         around, self.graph = self.graph, name
-        batch = super()._named(variable, name, part, scope)
+        batch = super()._named(variable, name, part, scope, need)
         self.graph = around
         return batch
 
     def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
         return self._count_in(id(part), partial(super()._solve, part, scope, need))
 
-    def _continued(self, left: Batch, part: Operator, scope: Scope) -> Batch:
-        evaluate = partial(super()._continued, left, part, scope)
+    def _continued(self, left: Batch, part: Operator, scope: Scope, need: int | None) -> Batch:
+        evaluate = partial(super()._continued, left, part, scope, need)
         return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
 
     def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
@@ -311,8 +311,8 @@ class _Planner:
             return self._in_graphs(part, scope)
         if isinstance(part, Join | LeftJoin):
             first, second = part.left, part.right
-            if isinstance(part, Join) and self._evaluator.pattern_of(first) is not None:
-                first, second = second, first
+            if isinstance(part, Join):
+                first, second = self._evaluator.sides(part)
             left = self.step(first, scope)
             bound = self._bound(first) | frozenset(scope.seed.columns)
             numbers = self._evaluator.numbers

@@ -74,9 +74,8 @@ class PatternCosts:
         return type(pattern.p) is int and pattern.p >= 0 and self.leaves_out_end(pattern)
 
     def leaves_out_end(self, pattern: Pattern) -> bool:
-        """Whether at most one end of a pattern is asked for, and none has values from the start."""
-        ends = {pattern.s, pattern.o}
-        return not self.unwanted.isdisjoint(ends) and self.given.isdisjoint(ends)
+        """Whether at most one end of a pattern is asked for."""
+        return not self.unwanted.isdisjoint((pattern.s, pattern.o))
 
     def growth(self, known: Collection[int], pattern: Pattern) -> float:
         """The expected number of result rows for each row that binds the ``known`` variables."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns.pairs import firsts, seconds
-from corollary.execute.batches import Batch, filled, join_relation
+from corollary.execute.batches import Batch, filled, join_relation, product
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
-from corollary.kernels.sorted import Rows
+from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts, PatternPlace
 from corollary.sparql.solutions import stacked
@@ -47,7 +47,8 @@ class PatternJoin:
         if len(patterns) == 1 and need is None and finish is None and not start.columns:
             (pattern,) = patterns
             if pattern.s >= 0 or pattern.o >= 0:
-                return stacked(self._extended(start, pattern, ROWS_PER_CHUNK))
+                is_end = self.costs.has_end(pattern)
+                return stacked([(self._with_end if is_end else self._extend)(start, pattern)])
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
         places = self.costs.order(start.columns, patterns)
@@ -169,16 +170,43 @@ class PatternJoin:
         return type(p) is int and p >= 0 and ends
 
     def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
-        """The rows joined with a pattern, in a list; if that is a scan, in parts of about ``limit`` rows."""
+        """The rows joined with a pattern, in a list; in parts of some ``limit`` rows, if one has more."""
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
         is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
-        if batch.columns or batch.size > 1 or type(p) is not int or s >= 0 or o >= 0 or len({s, p, o}) < 3:
+        if batch.size != 1 or type(p) is not int or len({s, p, o}) < 3:
             return [self._extend(batch, pattern)]
-        return self._scanned(pattern, limit)
+        if batch.knows(s) or batch.knows(o):
+            column = self._matches_of_one(batch, pattern, limit)
+            if column is None:
+                return [self._extend(batch, pattern)]
+            free = o if batch.knows(s) else s
+            starts = range(0, column.size, limit)
+            parts = (column[start : start + limit] for start in starts)
+            return (product(batch, Batch(part.size, {free: part})) for part in parts)
+        if not batch.columns:
+            return self._scanned(pattern, limit)
+        if not pattern.variables.isdisjoint(batch.columns) or len(self.costs.index.relation(p)) <= limit:
+            return [self._extend(batch, pattern)]
+        return (product(batch, part) for part in self._scanned(pattern, limit))
+
+    def _matches_of_one(self, batch: Batch, pattern: Pattern, limit: int) -> Column | None:
+        """The terms at the free end of a pattern with a constant predicate, in the only row of a batch.
+
+        None if both ends are known, or if there are at most ``limit`` terms.
+        """
+        s, p, o = pattern.s, pattern.p, pattern.o
+        if p < 0 or (batch.knows(s) and batch.knows(o)):
+            return None
+        relation = self.costs.index.relation(p)
+        if batch.knows(s):
+            value = int(batch.column(s)[0])
+            return relation.column_of_objects(value) if relation.count_of_subject(value) > limit else None
+        value = int(batch.column(o)[0])
+        return relation.column_of_subjects(value) if relation.count_of_object(value) > limit else None
 
     def _scanned(self, pattern: Pattern, limit: int) -> Iterator[Batch]:
         """All facts of a predicate, or of all predicates, in parts."""

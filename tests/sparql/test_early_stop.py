@@ -1,0 +1,97 @@
+"""LIMIT, ASK and EXISTS stop early: what is looked at does not grow with the data, and answers stay right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import Dataset, Graph, Literal, Namespace
+from tests.sparql.test_against_pyoxigraph import patterns
+from tests.strategies import examples
+
+from corollary.sparql import evaluate
+from corollary.sparql import patterns as pattern_joins
+from corollary.sparql.explain_query import Step
+from corollary.store import CorollaryStore
+
+EX = Namespace("urn:x:")
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are many."""
+    monkeypatch.setattr(evaluate, "ROWS_BEFORE_ALL", (8, 32))
+    monkeypatch.setattr(pattern_joins, "ROWS_PER_LIMITED_CHUNK", 8)
+
+
+def store_of(size: int) -> Any:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.bind("", EX)
+    for number in range(size):
+        subject = EX[f"s{number}"]
+        graph.add((subject, EX.takes, EX[f"c{number % 5}"]))
+        graph.add((subject, EX.age, Literal(number % 7)))
+        if number % 2:
+            graph.add((subject, EX.name, Literal(f"name {number}")))
+    for number in range(5):
+        graph.add((EX[f"c{number}"], EX.by, EX[f"t{number % 2}"]))
+    return graph.store
+
+
+def looked_at(step: Step) -> int:
+    return (step.rows or 0) + sum(map(looked_at, step.inputs))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { ?s :takes ?c ; :age ?a . ?c :by ?t } LIMIT 3",
+        "SELECT * { ?s :takes ?c OPTIONAL { ?s :name ?n } FILTER(!BOUND(?n)) } LIMIT 3",
+        "SELECT * { { ?s :takes ?c OPTIONAL { ?s :name ?n } } ?s :age ?a FILTER(?a > 2) } LIMIT 3",
+        "SELECT * { { ?s :takes ?c } UNION { ?s :age ?c } ?s :age ?a } LIMIT 3",
+        "SELECT * { ?s :takes ?c MINUS { VALUES ?s { :s1 } } } LIMIT 3",
+        "SELECT * { ?s :age ?a BIND(?a + 1 AS ?b) FILTER(?b > 2) } LIMIT 3",
+        "SELECT * { { SELECT ?s ?c { ?s :takes ?c } } ?c :by ?t } LIMIT 3",
+        "SELECT DISTINCT ?b { ?s :age ?a BIND(?a + 1 AS ?b) FILTER(?b > 2) } LIMIT 3",
+        "SELECT REDUCED ?c ?a { ?s :takes ?c ; :age ?a } LIMIT 3",
+        "SELECT * { ?s :takes ?c . ?u :age ?a } LIMIT 3",
+        "SELECT * { ?s :takes ?c . ?u :age ?a FILTER(?a > 3) } LIMIT 3",
+        "SELECT * { ?s :takes ?c FILTER EXISTS { ?s :name ?n } } LIMIT 3",
+        "ASK { { ?s :takes ?c } UNION { ?s :age ?c } ?s :age ?a }",
+        "ASK { ?s :takes ?c OPTIONAL { ?s :name ?n } FILTER(BOUND(?n)) }",
+    ],
+)
+def test_what_is_looked_at_does_not_grow(few: None, query: str) -> None:
+    one, other = (looked_at(store_of(size).explain_query(query, analyze=True).root) for size in (200, 800))
+    assert other <= 1.1 * one + 20
+
+
+def test_existence_lists_no_solutions(few: None) -> None:
+    """The courses that somebody takes: nobody is listed."""
+    plan = store_of(400).explain_query("SELECT * { ?c :by ?t FILTER EXISTS { ?s :takes ?c } }", analyze=True)
+    assert looked_at(plan.root) <= 40
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(patterns, st.integers(1, 9), st.sampled_from(["SELECT *", "SELECT DISTINCT *", "SELECT REDUCED *"]))
+def test_the_first_rows_are_some_of_all_rows(pattern: str, limit: int, form: str) -> None:
+    graph = Dataset(CorollaryStore(rules="none"))
+    for number in range(24):
+        subject = EX[f"s{number % 6}"]
+        graph.add((subject, EX["pqr"[number % 3]], EX[f"s{number % 5}"]))
+        graph.graph(EX[f"g{number % 2}"]).add((subject, EX["pqr"[number % 3]], EX[f"s{number % 4}"]))
+    query = f"{form} {{ {pattern} }}"
+    every = Counter(graph.query(query))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "ROWS_BEFORE_ALL", (2, 8))
+        patch.setattr(pattern_joins, "ROWS_PER_LIMITED_CHUNK", 2)
+        first = Counter(graph.query(f"{query} LIMIT {limit}"))
+        asked = graph.query(f"ASK {{ {pattern} }}").askAnswer
+    if "REDUCED" in form:
+        assert first.keys() <= every.keys() and bool(first) == bool(every)
+    else:
+        assert first <= every and first.total() == min(limit, every.total())
+    assert asked == bool(every) or not every  # solutions that bind nothing are no rows
