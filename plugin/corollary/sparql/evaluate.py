@@ -2,10 +2,11 @@
 
 As the specification defines, both sides of an operator are evaluated independently and then joined. There are
 shortcuts with the same results: the join with a basic graph pattern starts from the rows of the other side, a
-pattern under a limit stops early, operators under a limit try the first rows of their input, and solutions that
-are only counted, or of which distinct values suffice, are not listed. Evaluation starts from the *seed*: the
-bindings given with the query, or within EXISTS the distinct rows to test, each with a row number. Invariant: a
-result has the seed's columns, unless it is empty, or a projection or an aggregate has removed them.
+pattern under a limit stops early, operators under a limit try the first rows of their input, and solutions
+that are only counted, or of which distinct values suffice, are not listed. Evaluation starts from the *seed*:
+the bindings given with the query, or within EXISTS the distinct rows to test, each with a row number.
+Invariant: a result has the seed's columns, unless it is empty, or a projection or an aggregate has removed
+them.
 """
 
 from __future__ import annotations
