@@ -256,12 +256,6 @@ def test_a_large_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.update(long).status_code == 204
 
 
-def test_two_lengths_of_a_body_are_refused() -> None:
-    headers = {**WRITER, "Content-Type": UPDATE, "Content-Length": "5", "Transfer-Encoding": "chunked"}
-    response = client_of("none").post("/update", content=INSERT, headers=headers)
-    assert (response.status_code, response.headers["connection"]) == (400, "close")
-
-
 def large_store() -> CorollaryStore:
     store = CorollaryStore(rules="none", external="none")
     values = " ".join(f"<urn:{number}>" for number in range(3000))

@@ -213,7 +213,7 @@ WITHOUT = """
 import importlib, pkgutil, sys
 class Blocker:
     def find_spec(self, name, *rest):
-        if name.partition(".")[0] in ("starlette", "uvicorn", "httpx", "anyio", "h11", "selenium"):
+        if name.partition(".")[0] in ("starlette", "uvicorn", "httptools", "httpx", "anyio", "selenium"):
             raise ImportError(f"{name} is blocked")
 sys.meta_path.insert(0, Blocker())
 import corollary

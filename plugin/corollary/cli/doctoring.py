@@ -28,6 +28,7 @@ OPTIONAL = {
     "pyspark": ("loading and reasoning on Spark", "pip install 'corollary[spark]'"),
     "starlette": ("corollary serve", "pip install 'corollary[serve]'"),
     "uvicorn": ("corollary serve", "pip install 'corollary[serve]'"),
+    "httptools": ("corollary serve", "pip install 'corollary[serve]'"),
     "pandas": ("data frames, and Spark", "pip install pandas"),
 }
 """Packages with what they are for, and how to install them."""

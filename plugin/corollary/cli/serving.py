@@ -123,8 +123,8 @@ def _need_extra() -> None:
 
     from corollary.language import CorollaryError
 
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise CorollaryError("serving needs Starlette and uvicorn: pip install 'corollary[serve]'")
+    if None in (find_spec("starlette"), find_spec("uvicorn"), find_spec("httptools")):
+        raise CorollaryError("serving needs Starlette, uvicorn and httptools: pip install 'corollary[serve]'")
 
 
 def _token(file: str | None) -> Token:

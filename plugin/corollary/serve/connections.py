@@ -1,4 +1,4 @@
-"""The server, uvicorn: its settings, time limits that it lacks, and its start and end."""
+"""The server, uvicorn: its settings, limits that it lacks, and its start and end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from corollary.language import CorollaryError
 from corollary.serve.app import application
@@ -27,25 +27,49 @@ from corollary.serve.tuning import (
 )
 
 
-class TimeLimitedProtocol(H11Protocol):
-    """Drops connections that take too long to send the head of a request, or to receive a response."""
+class LimitedProtocol(HttpToolsProtocol):
+    """Drops connections that take too long to send the head of a request, or to receive a response.
+
+    Also those that send more than ``MAX_BYTES_OF_HEAD`` bytes, and one read, without the end of a head, of a
+    part of a body, or of a message: the parser keeps them in memory.
+    """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self._head: asyncio.TimerHandle | None = None
         self._sending: asyncio.TimerHandle | None = None
+        self._unparsed = 0  # bytes since the parser reached such an end
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._head = self.loop.call_later(SECONDS_FOR_HEAD, transport.abort)
 
     def data_received(self, data: bytes) -> None:
+        self._unparsed += len(data)
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
+        is_running = self.cycle is not None and not self.cycle.response_complete
+        if self._unparsed > MAX_BYTES_OF_HEAD and not self.transport.is_closing():
+            if is_running:
+                self.transport.abort()
+            else:
+                self.send_400_response("The head of the request is too large.")
+        elif is_running:
             _stop(self._head)
             self._head = None
         elif self._head is None and not self.transport.is_closing():
             self._head = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.abort)
+
+    def on_headers_complete(self) -> None:
+        self._unparsed = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unparsed = 0
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -105,7 +129,7 @@ def server_of(
     """A server for ``serve``. ``certificate`` and ``key`` are files for TLS."""
     config = uvicorn.Config(
         application(service),
-        http=TimeLimitedProtocol,
+        http=LimitedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -113,7 +137,6 @@ def server_of(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        h11_max_incomplete_event_size=MAX_BYTES_OF_HEAD,
         limit_concurrency=MAX_REQUESTS_AT_ONCE,
         timeout_keep_alive=SECONDS_OF_KEEP_ALIVE,
         timeout_graceful_shutdown=SECONDS_FOR_ENDING,

@@ -40,7 +40,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-_CLOSE = {"Connection": "close"}
 _HASHED = re.compile(r"sha256:([0-9a-f]{64})")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(?::[0-9]+)?", re.IGNORECASE)
 
@@ -120,12 +119,8 @@ class Guard:
             problem = Problem(431, "Request header fields too large", f"at most {MAX_BYTES_OF_HEAD:,} bytes")
             await response_of(problem)(scope, receive, guarded)
             return
-        names = {name for name, _ in scope["headers"]}
-        if {b"content-length", b"transfer-encoding"} <= names:  # a proxy may see another end of the body
-            problem = Problem(400, "Two lengths", "send Content-Length or Transfer-Encoding", _CLOSE)
-            await response_of(problem)(scope, receive, guarded)
-            return
-        host = host_in(Headers(scope=scope).get("host"))
+        hosts = Headers(scope=scope).getlist("host")
+        host = host_in(hosts[0]) if len(hosts) == 1 else None
         if host is None or not (host in self.hosts or is_loopback(host)):
             detail = "the Host header names another server; --host-name NAME allows a name"
             await response_of(Problem(421, "Misdirected request", detail))(scope, receive, guarded)

@@ -9,8 +9,8 @@ MAX_REQUESTS_AT_ONCE = 512
 files that a process usually may have."""
 
 MAX_BYTES_OF_HEAD = 1 << 16
-"""Bytes of the request line and the headers together; a query by GET is part of them. Not tuned: h11 itself
-allows 16 kB."""
+"""Bytes of the request line and the headers together; a query by GET is part of them. Not tuned: most servers
+allow 8 to 64 kB."""
 
 MAX_BYTES_OF_FORM = 10_000_000
 """Bytes of a form with an update, which may be longer as a body of its own. Measured: to parse 10 MB takes
