@@ -173,3 +173,21 @@ def test_initial_bindings_are_constants_of_one_plan(parses: list[str]) -> None:
     assert len(parses) == 1
     assert not len(graph.query(text, initBindings={"o": Literal("none")}))
     assert len(graph.query(text.replace("?s ?o {", "?o {"), initBindings={"z": EX.given})) == 20
+
+
+@pytest.mark.parametrize(("length", "is_cached"), [(1, True), (30_000, False)])
+def test_plans_of_long_texts_are_not_cached(
+    length: int, is_cached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = []
+
+    def noted(*arguments: Any) -> Any:
+        parsed.append(arguments)
+        return query_parser(*arguments)
+
+    monkeypatch.setattr(plan_cache, "query_parser", noted)
+    text = f"SELECT * {{ ?a <urn:of-this-test> '{'x' * length}' }}"
+    for _ in range(2):
+        assert_planned(text)
+    assert len(parsed) == (1 if is_cached else 2)
+    assert (len(plan_cache._of_text(text, "")) == 1) == is_cached

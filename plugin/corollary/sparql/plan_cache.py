@@ -22,7 +22,7 @@ from corollary.sparql.parser import query_parser
 from corollary.sparql.parser.cursor import namespace_of
 from corollary.sparql.parser.tokens import words_of
 from corollary.sparql.query_passes import optimised
-from corollary.sparql.tuning import MAX_PLANS_CACHED
+from corollary.sparql.tuning import MAX_CHARACTERS_OF_TEXT_CACHED, MAX_PLANS_CACHED
 
 Fill = Callable[[list[str]], Any]
 """Makes a part of a plan from the tokens of a text."""
@@ -44,6 +44,9 @@ class _Plan:
 
 def plan_of(text: str, prefixes: Mapping[Any, Any], base: str = "") -> Query:
     """The optimised plan of a query. Raises SparqlSyntaxError, and RecursionError for deep nesting."""
+    if len(text) > MAX_CHARACTERS_OF_TEXT_CACHED:
+        uncached: Query = _parsed(text, prefixes, base, (), [])[0].plan([])
+        return uncached
     known = _of_text(text, base)
     if known and known[0].fits(prefixes):
         query: Query = known[0].plan

@@ -18,7 +18,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
 from corollary.sparql.term_texts import TextColumns
-from corollary.sparql.tuning import MAX_LANGUAGE_TAGS_CACHED
+from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_LANGUAGE_TAGS_CACHED
 from corollary.sparql.typed_literals import typed_literal
 from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
@@ -153,7 +153,7 @@ def _term(text: str) -> Node:
     lexical, suffix = unescape(text[1:closing]), text[closing + 1 :]
     if suffix[:2] == "^^":
         return typed_literal(lexical, URIRef(suffix[3:-1]), normalize=False)
-    if suffix and not _is_tag(suffix):
+    if suffix and (len(suffix) > MAX_CHARACTERS_OF_TAG_CACHED or not _is_tag(suffix)):
         return Literal(lexical, lang=suffix[1:])  # raises the error of a wrong tag
     return plain_literal(lexical, suffix[1:] or None)
 
