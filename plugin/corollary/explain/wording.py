@@ -130,6 +130,10 @@ class Wording:
         times = " twice" if name == "REPEATED" else ""
         return f"{self._id(value)} is an item of the list {self._id(subject)}{times}"
 
+    def pair(self, items: tuple[int, int, int]) -> str:
+        """The text of a list and two of its items."""
+        return f"PAIR({', '.join(map(self._id, items))})"
+
     def step(self, step: Step) -> str:
         """The text of a step's fact; a virtual fact becomes a phrase."""
         subject, predicate, value = step.fact

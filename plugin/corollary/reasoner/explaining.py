@@ -67,8 +67,8 @@ def inconsistencies(
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts if not is_virtual(p))
         conditions = tuple(found.conditions(terms.dictionary))
         sentence = sentence_of(found, wording, found.facts)
-        text = ", ".join(map(wording.fact, found.facts))
-        yield Inconsistency(found.rule, triples, conditions, sentence, text, is_copy)
+        parts = (*map(wording.fact, found.facts), *map(wording.pair, found.pairs))
+        yield Inconsistency(found.rule, triples, conditions, sentence, ", ".join(parts), is_copy)
 
 
 Goal = tuple[Any, Any, Any] | Inconsistency
