@@ -97,3 +97,12 @@ def test_a_snapshot_gives_its_graphs_by_name_and_takes_no_others(tmp_path: Path)
     with pytest.raises(CorollaryError, match="is a snapshot, which is never written"):
         dataset.graph(URIRef("http://example.org/other"))
     assert {graph.identifier for graph in dataset.graphs()} >= {FAMILY}
+
+
+def test_documents_are_for_another_command(tmp_path: Path) -> None:
+    (tmp_path / "family.trig").write_text(TRIG)
+    done = CliRunner().invoke(main, ["convert", str(tmp_path / "family.trig"), str(tmp_path / "x.snapshot")])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert (
+        "this is no snapshot; of RDF files, `corollary materialise FILE... -o NAME.snapshot`" in done.stderr
+    )

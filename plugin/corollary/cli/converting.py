@@ -101,8 +101,12 @@ def _keep_in_folder(source: Path, target: Path) -> None:
 
 def _convert_folder(source: Path, target: Path, form: str, rules: tuple[str, ...]) -> None:
     from corollary.cli.verifying import store_file
+    from corollary.language import CorollaryError
     from corollary.store import CorollaryStore
 
+    if source.is_file():
+        remedy = "of RDF files, `corollary materialise FILE... -o NAME.snapshot` makes one"
+        raise CorollaryError(f"{source}: this is no snapshot; {remedy}")
     store_file(source)
     store = CorollaryStore(rules=list(rules))
     store.open(os.fspath(source), read_only=True)
