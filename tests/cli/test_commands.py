@@ -328,12 +328,12 @@ def test_help_answers_at_once() -> None:
         assert heavy not in loaded
 
 
-def bar(*lines: str) -> str:
-    """What a terminal of 120 columns shows of a stage. The bar appears after no time at all."""
+def bar(*lines: str, columns: int = 120) -> str:
+    """What a terminal shows of a stage. The bar appears after no time at all."""
     parent, child = os.openpty()  # the bar needs one
     code = (
         "import os, time; from corollary.cli import progress; progress.SECONDS_BEFORE_BAR = 0.0\n"
-        "os.environ['COLUMNS'] = '120'\n"
+        f"os.environ['COLUMNS'] = '{columns}'\n"
         "with progress.stage('read', {}) as stage:\n    "
         + "\n    ".join([*lines, "while stage._bar is None: time.sleep(0.01)"])
     )
@@ -360,6 +360,15 @@ def test_a_bar_says_nothing_that_is_not_known() -> None:
     assert "compiling sort" in shown and "facts" not in shown and "left" not in shown
     shown = bar("stage.update('reading -', 1234)")
     assert "1,234 facts" in shown and "left" not in shown
+
+
+def test_a_narrow_terminal_shows_all_numbers() -> None:
+    """Of 80 columns: the activity is shortened, and the bar."""
+    since = "stage._start -= 8 * 60 - 0.25"
+    shown = bar(since, "stage.update('reading data/' + 60 * 'x', 10_047_133, 0.8)", columns=80)
+    assert "reading data/xx" in shown and "x…" in shown and "━" in shown
+    assert "10,047,133 facts 0/s" in shown
+    assert "0:02:00 left" in shown
 
 
 def test_a_bar_shows_what_the_engine_is_doing() -> None:

@@ -18,7 +18,7 @@ from math import ceil
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from corollary.cli.tuning import MAX_CHARACTERS_OF_ACTIVITY, SECONDS_BEFORE_BAR
+from corollary.cli.tuning import SECONDS_BEFORE_BAR
 
 if TYPE_CHECKING:
     from corollary.cli.bar import Bar
@@ -80,12 +80,8 @@ class Stage:
         """The texts of the bar (``bar.TEXTS``), and the share of work done, at this moment."""
         elapsed = perf_counter() - self._start
         left = "" if self._total is None else f"{_time(ceil(max(0.0, self._total - elapsed)))} left"
-        return (self._activity(), self._amount(), _time(int(elapsed)), left), self._share
-
-    def _activity(self) -> str:
-        text = self._text if self._work is None else str(self._work.where)
-        is_long = len(text) > MAX_CHARACTERS_OF_ACTIVITY
-        return f"{text[: MAX_CHARACTERS_OF_ACTIVITY - 1]}…" if is_long else text
+        activity = self._text if self._work is None else str(self._work.where)
+        return (activity, self._amount(), _time(int(elapsed)), left), self._share
 
     def _amount(self) -> str:
         """The facts so far, and how many are new per second since the first update; nothing without facts."""

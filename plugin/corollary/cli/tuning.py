@@ -4,8 +4,10 @@ SECONDS_BEFORE_BAR = 2.0
 """Seconds after which a running stage shows a bar. Not tuned: until then a user waits without one."""
 
 MAX_CHARACTERS_OF_ACTIVITY = 45
-"""Characters of the activity that a bar shows. Not tuned: the rest of the line has room for a bar on 120
-columns."""
+"""Characters of the activity beside a bar. Not tuned: on 120 columns there is room for the rest."""
+
+MAX_CHARACTERS_OF_BAR = 40
+"""Characters of a bar itself. Not tuned: what rich draws by default."""
 
 MAX_CHARACTERS_OF_COMPLAINT = 1500
 """Characters of an error message of Spark that are shown. Not tuned: what fits a screen of 24 lines."""
