@@ -23,6 +23,7 @@ FOLDER = Path(compiled.__file__).parent
 NO_KERNELS = (
     "__init__",
     "announcing",
+    "arrow",
     "compiled",
     "interim",
     "interrupts",
