@@ -28,8 +28,9 @@ from corollary.language.errors import InputError
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
-from corollary.loaders.spark import closures, evaluation, facts, joins, materialise
+from corollary.loaders.spark import closures, evaluation, facts, joins, materialise, partition_rounds
 from corollary.loaders.spark.closures import components
+from corollary.loaders.spark.program_cut import CannotCut
 from corollary.profiles import load_profile, profile_names
 from corollary.reasoner import Reasoner
 from corollary.terms.dictionary import TermDictionary
@@ -84,13 +85,16 @@ def closed_here(source: Path, program: Program) -> set[TextTriple]:
 
 def closed_on_spark(
     spark: SparkSession, source: Path, program: Program, files: int | None
-) -> set[TextTriple]:
-    """What was derived, with what RDF does not allow: in rounds into some files, or (None) in one task."""
+) -> tuple[set[TextTriple], str]:
+    """What was derived, with what RDF does not allow: in rounds into some files, or (None) in one task.
+
+    Also the method by which it was.
+    """
     target = source.with_name(f"{source.name}-closed")
-    materialise(spark, str(source), str(target), program, files=files)
+    done = materialise(spark, str(source), str(target), program, files=files)
     found = load_encoded(target)
     assert found.rules == program.name
-    return texts(found.inferred, found.dictionary) | texts(found.generalised, found.dictionary)
+    return texts(found.inferred, found.dictionary) | texts(found.generalised, found.dictionary), done.method
 
 
 class AssertSame:
@@ -114,8 +118,26 @@ class AssertSame:
                 with pytest.raises(UnstratifiableError):
                     closed_on_spark(self._spark, source, program, files)
             return
-        for files in (2, None):
-            assert closed_on_spark(self._spark, source, program, files) == wanted
+        found, method = closed_on_spark(self._spark, source, program, 2)
+        assert found == wanted
+        assert closed_on_spark(self._spark, source, program, None) == (wanted, "one task")
+        if method == "partitions":
+            with by_joins():
+                found, method = closed_on_spark(self._spark, source, program, 2)
+            assert found == wanted
+        assert method.startswith("joins: ")
+
+
+@contextmanager
+def by_joins() -> Iterator[None]:
+    """No program is cut."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise CannotCut("a test")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_rounds, "cut_program", refuse)
+        yield
 
 
 @contextmanager
@@ -291,6 +313,7 @@ def test_long_closures_are_announced(
     """Before they are listed, with the number of their facts: a chain of 13 nodes has 78."""
     monkeypatch.setattr(announcing, "MAX_ROWS_UNANNOUNCED", 50)
     monkeypatch.setattr(closures, "MAX_ROWS_UNANNOUNCED", 50)
+    monkeypatch.setattr(partition_rounds, "MAX_EDGES_EXCHANGED", 11)
     lines = [f"<http://e/n{n}> <http://e/edge> <http://e/n{n + 1}> .\n" for n in range(12)]
     (tmp_path / "chain.nt").write_text("".join(lines))
     dictionary = TermDictionary()

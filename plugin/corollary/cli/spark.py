@@ -221,7 +221,10 @@ def _print(report: dict[str, Any], as_json: bool) -> None:
         print_json(report, to_stderr=False)
         return
     seconds: dict[str, float] = report.pop("seconds")
-    shown = {name.replace("_", " "): f"{count:,}" for name, count in report.items()}
+    shown = {
+        name.replace("_", " "): value if isinstance(value, str) else f"{value:,}"
+        for name, value in report.items()
+    }
     shown |= {name: f"{time:.1f} s" for name, time in seconds.items()}
     width = max(map(len, shown))
     for name, value in shown.items():

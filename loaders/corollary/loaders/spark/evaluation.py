@@ -34,7 +34,6 @@ from corollary.loaders.spark import closures
 from corollary.loaders.spark.encoded_tables import DistributedDataSet
 from corollary.loaders.spark.facts import Facts, Summary
 from corollary.loaders.spark.guard_table import GuardTable
-from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.join_inclusions import targets
 from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
@@ -46,7 +45,7 @@ from corollary.plan.steps import Age, DeltaPlan, Join, Step
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS
 from corollary.program.edges import Edge
-from corollary.program.stratify import Strata, refuse_static_cycles, stratify
+from corollary.program.stratify import Strata, stratify
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,13 +61,15 @@ class DistributedEvaluation:
         folder: str,
         notify: Notify,
         lengths: frozenset[int] = frozenset(),
+        schema: Schema | None = None,
     ) -> None:
-        """``folder`` is for intermediate results. ``lengths`` are the known lengths of lists."""
-        self.translation = IdTranslation(data)
-        self.schema = Schema(program, lengths, self.translation, data.explicit)
+        """``folder`` is for intermediate results. ``lengths`` are the known lengths of lists.
+
+        ``schema`` is that of the program and the data, if it is closed already.
+        """
+        self.schema = Schema.of(program, data, lengths) if schema is None else schema
+        self.translation = self.schema.translation
         compiled = self.schema.compiled
-        if any(not rule.is_monotone for rule in compiled.rules):
-            refuse_static_cycles(compiled)
         self._notify = notify
         self._folder = folder
         self._rdf_type = self.translation.id(compiled.rdf_type)

@@ -87,6 +87,16 @@ class IdTranslation:
         """The atom with global ids for its constants."""
         return Atom(*(term if term < 0 else self.id(term) for term in atom.terms))
 
+    def tables(self) -> list[GlobalIds]:
+        """The global ids of all terms of the engine's dictionary, by kind."""
+        self.settle_all()
+        return [
+            np.array(
+                [self._global[(kind << KIND_SHIFT) + n] for n in range(self.dictionary.count(kind))], np.int64
+            )
+            for kind in BULK_KINDS
+        ]
+
     def settle_all(self) -> None:
         """Look up the global ids of all terms of the engine's dictionary, with one join."""
         self._settle(

@@ -81,14 +81,18 @@ class Values:
 
     def derived(self, facts: Facts, schema: TripleIndex) -> list[Derived]:
         """New facts of the virtual relations. ``schema`` is the index of the driver's engine."""
-        from pyspark.sql import functions as F
-
         recent = facts.ages()[Age.RECENT if self._has_compared else Age.ALL]
         summary = facts.recent_summary if self._has_compared else facts.summary
-        found = [] if self._has_compared else self._compared()
+        found = [] if self._has_compared else self.compared()
         self._has_compared = True
         if summary.predicates[self._same_as]:
             found += self._derived_of_equated(recent)
+        return [*found, *self.derived_of_named(recent, schema)]
+
+    def derived_of_named(self, recent: DataFrame, schema: TripleIndex) -> list[Derived]:
+        """VALUE for the datatypes that recent facts, or rules, are the first to name."""
+        from pyspark.sql import functions as F
+
         news = {i: text[1:-1] for i, text in self._translation.new}
         self._datatypes |= {i: name for i, name in news.items() if name in SUPPORTED_DATATYPES}
         waiting = [i for i, name in self._datatypes.items() if name not in self._shown | self._to_show]
@@ -98,8 +102,9 @@ class Values:
             items = schema.relation(self._translation.dictionary.encode("MEMBER")).pairs().distinct_seconds()
             named = {row.id for row in rows} | set(self._translation.outward(items).tolist())
             self._to_show |= {self._datatypes[term_id] for term_id in named & set(waiting)}
+        found: list[Derived] = []
         if self._to_show:
-            found += self._typed(self._to_show)
+            found = self._typed(self._to_show)
             self._shown |= self._to_show
             self._to_show = set()
         return found
@@ -114,7 +119,7 @@ class Values:
         )
         return used.sparkSession.read.parquet(path)
 
-    def _compared(self) -> list[Derived]:
+    def compared(self) -> list[Derived]:
         """SAME_VALUE and ILL_TYPED of the literals in explicit facts."""
         literals = self._literals
         values = self._read(literals.where("""not endswith(text, '"')"""), f"{self._folder}/values")

@@ -20,8 +20,12 @@ from corollary.loaders.spark.encoded_tables import (
 )
 from corollary.loaders.spark.encoding import files_for, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
+from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.load import Notify, Stages, silent
 from corollary.loaders.spark.one_task import close
+from corollary.loaders.spark.partition_rounds import PartitionedEvaluation, partitions_for
+from corollary.loaders.spark.program_cut import CannotCut
+from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK
 from corollary.program.fingerprint import fingerprint
@@ -31,14 +35,21 @@ from corollary.terms.dictionary import kind_of_text
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ONE_TASK, PARTITIONS, JOINS = "one task", "partitions", "joins"
+"""How facts are closed: by the engine, by the engine on partitions, or by joins of tables."""
+
 
 @dataclass(slots=True)
 class Materialised:
-    """The result of a materialisation: counts, and the wall-clock seconds of every stage."""
+    """The result of a materialisation: counts, and the wall-clock seconds of every stage.
+
+    ``method`` is ONE_TASK, PARTITIONS, or JOINS with the reason why not on partitions.
+    """
 
     explicit: int
     inferred: int
     rounds: int
+    method: str
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -55,9 +66,11 @@ def materialise(
 
     The inferred facts are those of ``MaterialisedView.inferred`` on one machine. ``files`` is the number of
     files for the inferred facts. Without it, up to ``MAX_FACTS_IN_ONE_TASK`` explicit facts are closed by the
-    engine in one task (``one_task``). Else the rules are applied in rounds of joins. Precondition then: the
-    schema (the facts that guards match) and a table of all predicates and classes fit into the driver's
-    memory. ``output`` appears when it is complete. An older data set at ``output`` is replaced.
+    engine in one task (``one_task``). Else they are closed in rounds: by the engine on partitions
+    (``partition_rounds``), or, if the program cannot be cut (``program_cut``), by joins (``evaluation``).
+    Precondition then: the schema (the facts that guards match) and a table of all predicates and classes fit
+    into the driver's memory. ``output`` appears when it is complete. An older data set at ``output`` is
+    replaced.
 
     Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
     program that is unsafe or cannot be stratified; in rounds, also if it creates new terms (BIND, AGGREGATE).
@@ -70,26 +83,68 @@ def materialise(
         return _in_one_task(data, output, program, stages, notify)
     _refuse_new_terms(program)
     with storage.output(storage.full(output)) as folder:
-        evaluation, has_suspended = _evaluated(data, program, scratch(folder), stages, notify)
-        stages.enter("write")
-        inferred = evaluation.facts.inferred()
-        size = len(evaluation.facts.summary) - data.facts["explicit"]
-        write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
-        generalised = evaluation.facts.generalised()
-        write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
+        stages.enter("schema")
+        schema = Schema.of(program, data)
+        found = _closed(data, program, schema, folder, files, stages, notify)
         older = (f"{INFERRED}/", f"{GENERALISED}/")
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         _copy(storage, data.folder, folder, copied)
-        new_files = _write_new_terms(spark, storage, evaluation.translation.new, folder, copied)
+        new_files = _write_new_terms(spark, storage, found.translation.new, folder, copied)
         counts = dict(data.counts)
-        for _, text in evaluation.translation.new:
+        for _, text in found.translation.new:
             counts[kind_of_text(text)] += 1
         stages.enter("manifest")
-        parts = {**copied, **new_files, **described(spark, folder, (INFERRED, GENERALISED))}
-        closed = None if has_suspended else fingerprint(program)
+        written = found.files
+        if written is None:
+            written = described(spark, folder, (INFERRED, GENERALISED))
+        parts = {**copied, **new_files, **written}
+        closed = None if found.has_suspended else fingerprint(program)
         facts = write_manifest(storage, folder, counts, parts, program.name, data.prefixes, closed)
     stages.enter("")
-    return Materialised(facts["explicit"], facts["inferred"], evaluation.facts.rounds, stages.seconds)
+    return Materialised(facts["explicit"], facts["inferred"], found.rounds, found.method, stages.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """Inferred facts that are written. ``files`` are the manifest's entries, if they are known."""
+
+    translation: IdTranslation
+    rounds: int
+    method: str
+    has_suspended: bool = False
+    files: Files | None = None
+
+
+def _closed(
+    data: DistributedDataSet,
+    program: Program,
+    schema: Schema,
+    folder: str,
+    files: int | None,
+    stages: Stages,
+    notify: Notify,
+) -> _Closed:
+    """Close the facts on partitions if the program can be cut, else by joins. Write the inferred ones."""
+    explicit = data.facts["explicit"]
+    try:
+        partitions = files or partitions_for(explicit, data.terms.sparkSession)
+        on_partitions = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, notify)
+    except CannotCut as why:
+        notify(f"by joins: {why}")
+        evaluation, has_suspended = _evaluated(data, program, schema, scratch(folder), stages, notify)
+        stages.enter("write")
+        inferred = evaluation.facts.inferred()
+        size = len(evaluation.facts.summary) - explicit
+        write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
+        generalised = evaluation.facts.generalised()
+        write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
+        rounds = evaluation.facts.rounds
+        return _Closed(evaluation.translation, rounds, f"{JOINS}: {why}", has_suspended)
+    stages.enter("rounds")
+    on_partitions.run()
+    stages.enter("write")
+    written = on_partitions.write(folder, files or files_for(on_partitions.inferred, data.terms, None))
+    return _Closed(on_partitions.translation, on_partitions.rounds, PARTITIONS, files=written)
 
 
 def _in_one_task(
@@ -110,11 +165,17 @@ def _in_one_task(
             storage, folder, written.counts, files, program.name, data.prefixes, written.fingerprint
         )
     stages.enter("")
-    return Materialised(facts["explicit"], facts["inferred"], written.report["rounds"], stages.seconds)
+    rounds = written.report["rounds"]
+    return Materialised(facts["explicit"], facts["inferred"], rounds, ONE_TASK, stages.seconds)
 
 
 def _evaluated(
-    data: DistributedDataSet, program: Program, folder: str, stages: Stages, notify: Notify
+    data: DistributedDataSet,
+    program: Program,
+    schema: Schema,
+    folder: str,
+    stages: Stages,
+    notify: Notify,
 ) -> tuple[DistributedEvaluation, bool]:
     """Run the evaluation of the program to the end. Returns whether rules are suspended, too.
 
@@ -122,8 +183,7 @@ def _evaluated(
     be suspended, evaluation starts over, as on one machine (see ``corollary.evaluate.materialise``).
     """
     attempts = 0
-    stages.enter("schema")
-    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", notify)
+    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", notify, schema=schema)
     stages.enter("rounds")
     evaluation.run()
     if not evaluation.schema.compiled.has_strata:

@@ -19,6 +19,7 @@ from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_incl
 from corollary.execute.run_plan import family_rows
 from corollary.language import Program
 from corollary.loaders.spark.driver_schema import DriverSchema
+from corollary.loaders.spark.encoded_tables import DistributedDataSet
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.id_translation import IdTranslation
@@ -26,6 +27,7 @@ from corollary.plan.steps import Age
 from corollary.program.compile import CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, closed_predicate, inclusion_shape, symmetric_predicate
+from corollary.program.stratify import refuse_static_cycles
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -98,6 +100,14 @@ class Schema:
         self._guards: dict[CompiledRule, GuardTable] = {}
         self.rules = Distributed.of(self.compiled, self.on_driver)
         self._rule_count = len(self.compiled.rules)
+
+    @staticmethod
+    def of(program: Program, data: DistributedDataSet, lengths: frozenset[int] = frozenset()) -> Schema:
+        """The closed schema of a data set. Raises UnstratifiableError if a cycle exists for all facts."""
+        schema = Schema(program, lengths, IdTranslation(data), data.explicit)
+        if any(not rule.is_monotone for rule in schema.compiled.rules):
+            refuse_static_cycles(schema.compiled)
+        return schema
 
     @property
     def index(self) -> TripleIndex:

@@ -48,3 +48,24 @@ not given. Not tuned: a bound on the memory of a Python worker, some 1 GB and as
 
 BYTES_PER_PIECE = 1 << 23
 """Bytes of a file that the worker returns in one row. Not tuned: a bound on the memory for a row."""
+
+FACTS_PER_ROW = 1 << 18
+"""Facts that one row of packed facts has at most. Not tuned: a bound on the memory for a row, 2 MB."""
+
+FACTS_PER_CUT = 1 << 20
+"""Facts that are cut into partitions together. Not tuned: a bound on the memory of a task, 12 MB for ids."""
+
+FACTS_PER_SAMPLE = 1 << 10
+"""Facts for each fact of the sample that divides the inferred facts into files. Not tuned: a file of four
+million rows has four thousand."""
+
+MAX_RULES_CUT = 1000
+"""Rules for partitions, where instances by guards are needed. Not tuned: every task compiles them."""
+
+MAX_EDGES_EXCHANGED = 1_000_000
+"""Explicit facts of a relation up to which its transitive closure is found by exchanges. Not tuned: in a
+partition it joins all predecessors of a node with all successors."""
+
+MAX_FACTS_PER_PARTITION = 2_000_000
+"""Explicit facts of a partition, if the number of files is not given. Not tuned: a bound on the memory of a
+Python worker, some 500 MB with what follows."""

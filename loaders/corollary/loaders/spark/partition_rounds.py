@@ -1,0 +1,242 @@
+"""Partition-parallel reasoning: the engine closes each partition, then partitions exchange facts.
+
+1. The driver closes the schema (``schema``) and cuts the program (``program_cut``).
+2. Explicit facts are cut into partitions by the hash of their subjects.
+3. In each round, a task reads the facts of its partition, closes them with the engine, semi-naively from what
+   was sent to it, and hands out the facts whose home is elsewhere (``partition_task``).
+4. The rounds end when no fact is sent. Then the new facts are sorted into files, and the driver writes these.
+
+A round is a folder of Parquet files that Spark commits as one: tasks write under the names of their attempts.
+So a task that is killed, repeated or speculative leaves nothing that is read. A later round reads all rounds;
+nothing is computed again from lineage.
+
+Invariant: after a round, every instance of a rule whose premises are in one partition has been applied.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corollary.columns import Candidates
+from corollary.columns.pairs import pack
+from corollary.columns.triples import grouped
+from corollary.loaders.encoded_format import COLUMNS
+from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
+from corollary.loaders.spark.encoding import FACT_SCHEMA
+from corollary.loaders.spark.facts import Summary
+from corollary.loaders.spark.literal_values import Derived, Values
+from corollary.loaders.spark.load import Notify
+from corollary.loaders.spark.packed_facts import ROWS, TaskIds
+from corollary.loaders.spark.partition_task import (
+    EXPLICIT,
+    FILES,
+    OWN,
+    REPORT,
+    SENT,
+    Fact,
+    Work,
+    outlined,
+    written,
+)
+from corollary.loaders.spark.program_cut import (
+    ANY_LITERAL,
+    ANY_RESOURCE,
+    CannotCut,
+    ProgramCut,
+    constants,
+    cut_program,
+)
+from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.storage import Storage
+from corollary.loaders.spark.tuning import MAX_EDGES_EXCHANGED, MAX_FACTS_PER_PARTITION
+from corollary.program.compiled_program import VALUE_BUILTINS
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, TermDictionary
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ANY = (2**32 - 2, 2**32 - 1)
+"""Global ids for ``ANY_RESOURCE`` and ``ANY_LITERAL``: no term has them."""
+
+
+class PartitionedEvaluation:
+    """The evaluation of a program on partitions of the facts of a data set."""
+
+    def __init__(
+        self, data: DistributedDataSet, schema: Schema, folder: str, partitions: int, notify: Notify
+    ) -> None:
+        """``folder`` is for the rounds. Raises ``CannotCut``, with the reason, if there is no cut."""
+        self._data, self._schema, self._folder, self._notify = data, schema, folder, notify
+        self._spark: SparkSession = data.terms.sparkSession
+        self.translation = schema.translation
+        self.rounds = 0
+        self.inferred = 0
+        self._sample: list[Fact] = []
+        self._values: Values | None = None
+        self._news: list[Derived] = []
+        self._learn_names()
+        if schema.compiled.uses(VALUE_BUILTINS):
+            self._values = Values(schema.compiled, self.translation, data.explicit, folder)
+            self._news = self._values.compared()
+        cut = self._cut()
+        self._of_values = cut.of_values
+        self._work = Work(
+            cut.program,
+            cut.dictionary,
+            self._task_ids(cut.dictionary),
+            cut.everywhere,
+            cut.copies,
+            _slots(self._spark, partitions),
+        )
+
+    def run(self) -> None:
+        """Apply rounds until no fact is sent."""
+        explicit = self._data.explicit
+        rows = [explicit.mapInArrow(self._work.cut(EXPLICIT), ROWS), *self._sent_by_driver(explicit)]
+        while rows:
+            whole = reduce(_union, rows).repartition(len(self._work.slots), "target")
+            is_first = not self.rounds
+            path = self._path(self.rounds)
+            whole.mapInArrow(self._work.close(is_first=is_first), ROWS).write.parquet(path)
+            self.rounds += 1
+            rows = self._next_rows()
+
+    def write(self, folder: str, files: int) -> Files:
+        """Write the inferred facts and those that RDF does not allow. Returns the manifest's entries."""
+        sample = sorted(self._sample)
+        bounds = sorted({sample[len(sample) * n // files] for n in range(1, files)} if sample else ())
+        rows = self._read(range(self.rounds), f"what = '{OWN}'")
+        finished = f"{self._folder}/files"
+        cut = rows.mapInArrow(self._work.sorted_into(bounds), ROWS)
+        cut.repartition(files, "target").mapInArrow(written, FILES).write.parquet(finished)
+        found: Files = {}
+        with Storage(self._spark).writing(folder) as write:
+            for file in self._spark.read.schema(FILES).parquet(finished).toLocalIterator():
+                write(file.name, file.content)
+                found[file.name] = {"rows": file.rows, "bytes": len(file.content), "sha256": file.digest}
+        return dict(sorted(found.items()))
+
+    def _path(self, number: int) -> str:
+        return f"{self._folder}/round-{number:03}"
+
+    def _read(self, rounds: range, condition: str) -> DataFrame:
+        paths = map(self._path, rounds)
+        return self._spark.read.schema(ROWS).parquet(*paths).where(condition)
+
+    def _next_rows(self) -> list[DataFrame]:
+        """Report the last round. Returns the rows for the next one; none if nothing was sent."""
+        last = range(self.rounds - 1, self.rounds)
+        reports = [json.loads(bytes(row.content)) for row in self._read(last, f"what = '{REPORT}'").collect()]
+        own, sent = (sum(report[what] for report in reports) for what in (OWN, SENT))
+        self.inferred += own
+        self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
+        self._notify(f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions")
+        recent = self._read(last, f"what = '{OWN}'").mapInArrow(self._work.facts, FACT_SCHEMA)
+        news = self._sent_by_driver(recent)
+        if not (sent or news):
+            return []
+        known = self._read(range(self.rounds), f"what NOT IN ('{SENT}', '{REPORT}')")
+        return [known, self._read(last, f"what = '{SENT}'"), *news]
+
+    # Cutting
+
+    def _learn_names(self) -> None:
+        """Give local ids to all predicates and classes, and to the constants of filters."""
+        self.translation.ids(constants(self._schema.compiled.source))
+        summary = Summary.of(self._data.explicit, self.translation.id(self._schema.compiled.rdf_type))
+        for predicate in self._schema.closed():
+            if summary.predicates[predicate] > MAX_EDGES_EXCHANGED:
+                raise CannotCut("a relation with many facts is transitive")
+        self.translation.inward(np.array(sorted({*summary.predicates, *summary.classes}), np.int64))
+
+    def _cut(self) -> ProgramCut:
+        tables = self.translation.tables()
+        dictionary = self.translation.dictionary.copied()
+        known = np.sort(np.concatenate(tables))
+        found = self._data.explicit.mapInArrow(outlined(known, *ANY), FACT_SCHEMA).distinct().toArrow()
+        ids = TaskIds(tables)
+        columns = [found.column(name).to_numpy() for name in COLUMNS]
+        local = [ids.inward(column) for column in columns]
+        for any_id, text in zip(ANY, (ANY_RESOURCE, ANY_LITERAL), strict=True):
+            for column, everywhere in zip(local, columns, strict=True):
+                column[everywhere == any_id] = dictionary.encode(text)
+        predicates, subjects, objects = local
+        outline: Candidates = {p: [keys] for p, keys in grouped(predicates, pack(subjects, objects))}
+        same = self.translation.dictionary.encode("SAME_VALUE")
+        has_equal = any(relation == same and not facts.isEmpty() for relation, facts in self._news)
+        return cut_program(self._schema, dictionary, outline, has_equal_literals=has_equal)
+
+    def _task_ids(self, dictionary: TermDictionary) -> TaskIds:
+        """The ids of tasks. Terms that the cut has added to the dictionary have no global id."""
+        tables = self.translation.tables()
+        missing = -1
+        for kind in BULK_KINDS:
+            new = dictionary.count(kind) - tables[kind].size
+            if self._data.counts[kind] + len(self.translation.new) + dictionary.count(kind) > INDEX_MASK:
+                raise CannotCut("there are too many terms")
+            tables[kind] = np.concatenate((tables[kind], np.arange(missing, missing - new, -1)))
+            missing -= new
+        return TaskIds(tables)
+
+    # Values of literals
+
+    def _sent_by_driver(self, recent: DataFrame) -> list[DataFrame]:
+        """Rows for the facts that follow from values of literals, given the recent facts."""
+        if self._values is None:
+            return []
+        news, self._news = self._news, []
+        news += self._values.derived_of_named(recent, self._schema.index)
+        heads = [head for relation, facts in news for head in self._heads(relation, facts)]
+        return [facts.mapInArrow(self._work.cut(SENT), ROWS) for facts in heads]
+
+    def _heads(self, relation: int, facts: DataFrame) -> list[DataFrame]:
+        """The conclusions of the rules that read facts of a relation of values."""
+        from pyspark.sql import functions as F
+
+        found = []
+        for rule in self._of_values:
+            (atom,) = rule.atoms
+            if atom.p != relation:
+                continue
+
+            def column(term: int, name: str, subject: int = atom.s) -> Column:
+                if term >= 0:
+                    return F.lit(self.translation.id(term)).cast("long").alias(name)
+                return F.col("subject" if term == subject else "object").alias(name)
+
+            matching = facts
+            for term, name in ((atom.s, "subject"), (atom.o, "object")):
+                if term >= 0:
+                    matching = matching.where(F.col(name) == self.translation.id(term))
+            if atom.s == atom.o:
+                matching = matching.where("subject = object")
+            for head in rule.heads:
+                ends = zip(COLUMNS, (head.p, head.s, head.o), strict=True)
+                found.append(matching.select(*(column(term, name) for name, term in ends)))
+        return found
+
+
+def partitions_for(facts: int, spark: SparkSession) -> int:
+    """The number of partitions for explicit facts: at least one per core."""
+    cores: int = spark.sparkContext.defaultParallelism
+    return max(cores, -(-facts // MAX_FACTS_PER_PARTITION))
+
+
+def _slots(spark: SparkSession, partitions: int) -> tuple[int, ...]:
+    """For each partition a value that Spark's hash partitioning sends to a task of its own."""
+    places = spark.range(64 * partitions).selectExpr(
+        "cast(id AS int) AS slot", f"pmod(hash(cast(id AS int)), {partitions}) AS place"
+    )
+    found: dict[int, int] = {}
+    for row in places.collect():
+        found.setdefault(row.place, row.slot)
+    others = iter(range(64 * partitions, 65 * partitions))
+    return tuple(found.get(place, next(others)) for place in range(partitions))
+
+
+def _union(left: DataFrame, right: DataFrame) -> DataFrame:
+    return left.unionAll(right)

@@ -1,0 +1,285 @@
+"""What the tasks of partition-parallel reasoning do: cut facts into partitions, close one, write files.
+
+A partition has the facts whose subject is at home there, and the copies (``program_cut``) whose object is.
+Everything that a task knows it reads from rows; everything that it finds out leaves it as rows:
+
+| row | its facts |
+|---|---|
+| ``explicit`` | explicit facts at home in the partition |
+| ``own`` | inferred facts at home in the partition |
+| ``kept`` | other facts that the partition has derived, so that it hands out none twice |
+| ``sent`` | facts at home in the partition that another one derived |
+| ``report`` | none: the counts of a round, and a sample of the new facts, as JSON |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from corollary.columns import Candidates, Delta, TripleIndex
+from corollary.columns.pairs import among, distinct, firsts, pack, seconds
+from corollary.columns.triples import grouped
+from corollary.evaluate import CannotAdopt, adopt, materialise
+from corollary.kernels.sorted import Keys, Mask
+from corollary.language import Program
+from corollary.loaders.encoded_format import COLUMNS, GENERALISED, INFERRED
+from corollary.loaders.spark.packed_facts import TaskIds, gather, homes, packed_rows, row
+from corollary.loaders.spark.tuning import FACTS_PER_CUT, FACTS_PER_SAMPLE
+from corollary.loaders.tuning import ROWS_PER_GROUP
+from corollary.modules.module import ModuleRejectsRule
+from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, TermDictionary
+
+Batches = Iterator[pa.RecordBatch]
+
+Fact = tuple[int, int, int]
+"""The predicate, subject and object of a fact, as global ids."""
+
+EXPLICIT, OWN, KEPT, SENT, REPORT = "explicit", "own", "kept", "sent", "report"
+
+FACTS = pa.schema([(name, pa.int64()) for name in COLUMNS])
+
+FILES = "name string, content binary, rows long, digest string"
+"""The rows for finished files of a data set."""
+
+_FILES = pa.schema(
+    [("name", pa.string()), ("content", pa.binary()), ("rows", pa.int64()), ("digest", pa.string())]
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every task needs: the rules, the facts that all partitions have, and where terms are at home.
+
+    ``program`` are the rules for partitions, over ``dictionary``. ``everywhere`` are facts that all
+    partitions have, closed under the program. ``copies`` is the range of the predicates of copies. ``slots``
+    has the value of the column ``target`` for each partition.
+    """
+
+    program: Program
+    dictionary: TermDictionary
+    ids: TaskIds
+    everywhere: dict[int, Keys]
+    copies: range
+    slots: tuple[int, ...]
+
+    def cut(self, what: str) -> Callable[[Batches], Batches]:
+        """The function from facts with global ids to rows at their homes."""
+
+        def cut(batches: Batches) -> Batches:
+            for table in _large(batches):
+                columns = (self.ids.inward(table.column(name).to_numpy()) for name in COLUMNS)
+                predicates, subjects, objects = columns
+                yield from self._rows(what, dict(grouped(predicates, pack(subjects, objects))))
+
+        return cut
+
+    def close(self, *, is_first: bool) -> Callable[[Batches], Batches]:
+        """The function from all rows of some partitions to the rows that these add in one round.
+
+        A partition to which nothing was sent adds nothing, but in the first round.
+        """
+
+        def close(batches: Batches) -> Batches:
+            held: dict[int, dict[str, Candidates]] = {}
+            for what, target, content in _contents(batches):
+                gather(content, held.setdefault(target, {}).setdefault(what, {}))
+            for target in sorted(held):
+                of_target = held.pop(target)
+                if is_first or SENT in of_target:
+                    yield from self._closed(target, of_target, is_first=is_first)
+
+        return close
+
+    def _closed(self, target: int, held: dict[str, Candidates], *, is_first: bool) -> Batches:
+        explicit, own, kept, sent = (
+            Delta.gathered(held.get(what, {})) for what in (EXPLICIT, OWN, KEPT, SENT)
+        )
+        everywhere = Delta(self.everywhere)
+        known = explicit | own | kept | everywhere
+        new = self._new(known, sent - known, is_first=is_first)
+        found: dict[str, dict[int, Keys]] = {OWN: {}, KEPT: {}, SENT: {}}
+        stated = dict((everywhere - explicit).items()) if is_first else {}
+        for predicate, keys in stated.items():
+            if predicate not in self.copies:
+                found[OWN][predicate] = keys[self._at_home(predicate, keys, target)]
+        for predicate, keys in new.items():
+            is_at_home, is_odd = self._at_home(predicate, keys, target), self._mentions_copies(keys)
+            is_own = is_at_home & ~is_odd & (predicate not in self.copies)
+            earlier = [found[OWN][predicate]] if predicate in found[OWN] else []
+            found[OWN][predicate] = np.concatenate((*earlier, keys[is_own]))
+            found[KEPT][predicate] = keys[~is_own]
+            found[SENT][predicate] = keys[~is_at_home & ~is_odd]
+        if is_first:
+            yield from packed_rows(EXPLICIT, target, dict(explicit.items()))
+        for what in (OWN, KEPT):
+            yield from packed_rows(what, target, found[what])
+        yield from self._rows(SENT, found[SENT])
+        yield row(REPORT, target, json.dumps(self._report(found)).encode())
+
+    def _new(self, known: Delta, arrived: Delta, *, is_first: bool) -> Delta:
+        """The facts that are new in a partition: those that arrived, and what follows.
+
+        Precondition: unless ``is_first``, the known facts are closed under the program.
+        """
+        facts = TripleIndex(dict(known.relations()))
+        if not is_first:
+            try:
+                view = adopt(facts, facts, self.program, self.dictionary, schema_is_alone=True)
+                view.engine.add(arrived.candidates())
+                return Delta.of(view.engine.fixpoint.index.difference(facts))
+            except (CannotAdopt, ModuleRejectsRule):
+                pass  # start from scratch
+        together = TripleIndex(dict((known | arrived).relations()))
+        closed = materialise(together, self.program, self.dictionary).index
+        return Delta.of(closed.difference(facts))
+
+    def _homes(self, predicate: int, keys: Keys) -> NDArray[np.uint16]:
+        """The number of the partition where each fact is at home: by subject, copies by object."""
+        return homes(seconds(keys) if predicate in self.copies else firsts(keys), len(self.slots))
+
+    def _at_home(self, predicate: int, keys: Keys, target: int) -> Mask:
+        found: Mask = self._homes(predicate, keys) == self.slots.index(target)
+        return found
+
+    def _mentions_copies(self, keys: Keys) -> Mask:
+        """The facts about predicates of copies, which follow by rules that read facts of any predicate."""
+        found = np.zeros(keys.size, np.bool_)
+        for ends in (firsts(keys), seconds(keys)):
+            found |= (ends >= self.copies.start) & (ends < self.copies.stop)
+        return found
+
+    def _rows(self, what: str, facts: Mapping[int, Keys]) -> Batches:
+        """Facts as rows at their homes."""
+        parts: dict[int, dict[int, Keys]] = {}
+        for predicate, keys in facts.items():
+            for home, own in grouped(self._homes(predicate, keys).astype(np.uint32), keys):
+                parts.setdefault(home, {})[predicate] = own
+        for home in sorted(parts):
+            yield from packed_rows(what, self.slots[home], parts[home])
+
+    def _report(self, found: Mapping[str, Mapping[int, Keys]]) -> dict[str, object]:
+        sample: list[list[int]] = []
+        for predicate, keys in found[OWN].items():
+            columns = self._columns(predicate, keys[::FACTS_PER_SAMPLE])
+            sample += np.stack(columns, axis=1).tolist()
+        sizes = {what: sum(keys.size for keys in facts.values()) for what, facts in found.items()}
+        return {**sizes, "sample": sample}
+
+    def _columns(self, predicate: int, keys: Keys) -> list[NDArray[np.int64]]:
+        """Predicates, subjects and objects as global ids."""
+        names = self.ids.outward(np.full(1, predicate, np.uint32))
+        ends = (self.ids.outward(column) for column in (firsts(keys), seconds(keys)))
+        return [np.repeat(names, keys.size), *ends]
+
+    # The result
+
+    def facts(self, batches: Batches) -> Batches:
+        """From rows to facts with global ids."""
+        for predicate, keys in _facts_of(batches):
+            columns = map(pa.array, self._columns(predicate, keys))
+            yield pa.RecordBatch.from_arrays(list(columns), schema=FACTS)
+
+    def sorted_into(self, bounds: Sequence[Fact]) -> Callable[[Batches], Batches]:
+        """The function from rows to rows for files of a data set, with global ids.
+
+        The target of a row is the number of its file: that of the ``bounds``, which ascend, up to its facts.
+        """
+
+        def into_files(batches: Batches) -> Batches:
+            for predicate, keys in _facts_of(batches):
+                names, *ends = self._columns(predicate, keys)
+                name, ordered = int(names[0]), np.sort(pack(*(end.astype(np.uint32) for end in ends)))
+                first, last = (bisect_right(bounds, (name, end, end)) for end in (-1, 1 << 32))
+                inner = np.array([s << 32 | o for _, s, o in bounds[first:last]], np.uint64)
+                pieces = np.split(ordered, np.searchsorted(ordered, inner))
+                for number, piece in enumerate(pieces, first):
+                    legal = 0
+                    if name < FIRST_BLANK_NODE:
+                        legal = int(np.searchsorted(piece, np.uint64(FIRST_LITERAL << 32)))
+                    yield from packed_rows(INFERRED, number, {name: piece[:legal]})
+                    yield from packed_rows(GENERALISED, number, {name: piece[legal:]})
+
+        return into_files
+
+
+def written(batches: Batches) -> Batches:
+    """From all rows for some files of a data set to the files."""
+    held: dict[tuple[str, int], Candidates] = {}
+    for what, target, content in _contents(batches):
+        gather(content, held.setdefault((what, target), {}))
+    for (part, number), found in sorted(held.items()):
+        facts = Delta.gathered(found)
+        subjects, predicates, objects = facts.columns(legal=False)
+        table = pa.table(dict(zip(COLUMNS, (predicates, subjects, objects), strict=True)))
+        sink = pa.BufferOutputStream()
+        parquet.write_table(
+            table, sink, row_group_size=ROWS_PER_GROUP, compression="zstd", use_dictionary=["predicate"]
+        )
+        file = sink.getvalue().to_pybytes()
+        columns = [f"{part}/part-{number:05}.parquet"], [file], [table.num_rows]
+        digest = [hashlib.sha256(file).hexdigest()]
+        yield pa.RecordBatch.from_arrays([pa.array(c) for c in (*columns, digest)], schema=_FILES)
+
+
+def outlined(known: NDArray[np.int64], any_resource: int, any_literal: int) -> Callable[[Batches], Batches]:
+    """The function from facts to their distinct forms with ``any_...`` in place of terms that are not known.
+
+    ``known`` ascends. All ids are global.
+    """
+
+    def outline(batches: Batches) -> Batches:
+        found: set[Fact] = set()
+        for table in _large(batches):
+            names, *ends = (table.column(name).to_numpy() for name in COLUMNS)
+            ends = [end.copy() for end in ends]
+            for end in ends:
+                is_new = ~among(end, known)
+                end[is_new] = np.where(end[is_new] < FIRST_LITERAL, any_resource, any_literal)
+            keys = pack(*(end.astype(np.uint32) for end in ends))
+            for name, part in grouped(names, keys):
+                found |= {(name, key >> 32, key & 0xFFFFFFFF) for key in distinct(part).tolist()}
+        columns = np.array(sorted(found), np.int64).reshape(-1, 3).T
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=FACTS)
+
+    return outline
+
+
+def _contents(batches: Batches) -> Iterator[tuple[str, int, pa.Buffer]]:
+    """The columns of all rows."""
+    for batch in batches:
+        whats, targets = batch.column("what").to_pylist(), batch.column("target").to_pylist()
+        for what, target, content in zip(whats, targets, batch.column("content"), strict=True):
+            yield what, target, content.as_buffer()
+
+
+def _facts_of(batches: Batches) -> Iterator[tuple[int, Keys]]:
+    """The facts of all rows, by predicate. A batch at a time."""
+    for batch in batches:
+        found: Candidates = {}
+        for content in batch.column("content"):
+            gather(content.as_buffer(), found)
+        for predicate, parts in found.items():
+            yield predicate, np.concatenate(parts)
+
+
+def _large(batches: Batches) -> Iterator[pa.Table]:
+    """The same rows in tables of about ``FACTS_PER_CUT`` rows."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= FACTS_PER_CUT:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)

@@ -1,0 +1,302 @@
+"""Which programs are evaluated on partitions of the facts, and by which rules.
+
+Facts are at home at their subjects. So a task finds every instance of a rule whose data atoms have one
+subject. An atom with the shared variable as object reads a *copy* of its predicate instead. Copies are at
+home at their objects: ``[?u, a, :C] :- [?u, :p, ?v], [?v, a, :D]`` becomes
+
+    [?u, :p-by-object, ?v] :- [?u, :p, ?v] .
+    [?u, a, :C] :- [?u, :p-by-object, ?v], [?v, a, :D] .
+
+Each instance of such a rule has its premises in one partition only, and each fact is derived where they are.
+The literature calls the shared variable a discriminating variable, and has shown when a program may be cut:
+Ganguly, Silberschatz and Tsur (SIGMOD 1990), Wolfson and Silberschatz (SIGMOD 1988). Weaver and Hendler (ISWC
+2009) cut RDFS in this way, with the schema at every processor; Shaw, Koutris, Howe and Suciu (Datalog 2.0,
+2012), Seo, Park, Shin and Lam (VLDB 2013) and BigDatalog (Shkapsky et al., SIGMOD 2016) evaluate recursive
+programs semi-naively on partitions, with an exchange of new facts between the rounds.
+
+Rules that no facts can match would forbid most cuts: OWL 2 RL has a few. So they are found first, on an
+*outline*: the facts with one term in place of all that neither the schema nor the rules know, closed under
+the rules without their filters. This is a homomorphism. So a rule without a match in the outline has none in
+the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corollary.columns import FIRST_VIRTUAL, Candidates, Pairs, Relation, TripleIndex
+from corollary.columns.pairs import difference, firsts, seconds
+from corollary.evaluate import materialise
+from corollary.evaluate.engine import Engine
+from corollary.execute.batches import Batch
+from corollary.execute.filters import core
+from corollary.execute.run_plan import distinct_rows, emit, run, sizes
+from corollary.kernels.sorted import Keys
+from corollary.language import (
+    IRI,
+    OWL,
+    Builtin,
+    Call,
+    Constant,
+    Expression,
+    Filter,
+    Program,
+    Rule,
+    Term,
+    Triple,
+    Variable,
+    constant_text,
+    parse_constant,
+    substitute,
+    variables,
+)
+from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.tuning import MAX_RULES_CUT
+from corollary.plan.delta_plans import full_plan
+from corollary.plan.steps import Age
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.stratify import called
+from corollary.terms.dictionary import FIRST_LITERAL, Kind, TermDictionary
+from corollary.terms.values import SUPPORTED_DATATYPES
+
+ANY_RESOURCE, ANY_LITERAL = "<corollary:any>", '"any"^^<corollary:any>'
+"""The terms of an outline that stand for all others."""
+
+LOGICAL, BY_IDS = frozenset(("!", "&&", "||")), frozenset(("sameterm", "isiri", "isblank", "isliteral"))
+"""Logical operators, and the functions that ids decide, without the texts of terms."""
+
+
+class CannotCut(Exception):
+    """A program is not evaluated on partitions. The message is the reason."""
+
+
+@dataclass(frozen=True)
+class ProgramCut:
+    """The rules for partitions over a dictionary, the facts that all partitions have, and the copies.
+
+    ``everywhere`` is closed under the program. ``copies`` is the range of the ids of copied predicates.
+    ``of_values`` are further rules: each has one atom, about values of literals.
+    """
+
+    program: Program
+    dictionary: TermDictionary
+    everywhere: dict[int, Keys]
+    copies: range
+    of_values: tuple[CompiledRule, ...]
+
+
+def constants(program: Program) -> Iterator[str]:
+    """The texts of all constants in filters."""
+
+    def inside(expression: Expression) -> Iterator[str]:
+        if isinstance(expression, Call):
+            for argument in expression.arguments:
+                yield from inside(argument)
+        elif not isinstance(expression, Variable):
+            yield constant_text(expression)
+
+    for rule in program:
+        for element in rule.body:
+            if isinstance(element, Filter):
+                yield from inside(element.expression)
+
+
+def cut_program(
+    schema: Schema, dictionary: TermDictionary, outline: Candidates, *, has_equal_literals: bool
+) -> ProgramCut:
+    """Cut a program, given its closed schema. Raises ``CannotCut``, with a reason.
+
+    ``dictionary`` is a copy of the schema's, and gets more terms. ``outline`` are the explicit facts with
+    ``ANY_RESOURCE`` and ``ANY_LITERAL`` in place of the terms that the schema does not know.
+    ``has_equal_literals``: there are SAME_VALUE facts.
+    """
+    return _Cutting(schema, dictionary).cut(outline, has_equal_literals=has_equal_literals)
+
+
+class _Cutting:
+    """The state while a program is cut: the closed outline, and the rules for partitions so far."""
+
+    def __init__(self, schema: Schema, dictionary: TermDictionary) -> None:
+        self._on_driver = schema.on_driver
+        self._dictionary = dictionary
+        self._rdf_type = schema.compiled.rdf_type
+        self._uses_values = bool(schema.compiled.predicates() & schema.on_driver.values)
+        self._lengths = schema.compiled.lengths
+        self._schema = {p: schema.index.keys(p) for p in schema.index.all_predicates() if p < FIRST_VIRTUAL}
+        self._any = dictionary.encode(ANY_RESOURCE)
+        dictionary.encode(ANY_LITERAL)
+        rules = [rule for rule in schema.compiled.rules if rule.heads and rule.source.body]
+        left = [rule for rule in rules if not self._on_driver.is_local(rule)]
+        for rule in left:
+            if not rule.is_monotone:
+                raise CannotCut(f"{called(rule)} has negation or aggregates")
+        self._about_values = [rule for rule in left if self._reads_values(rule)]
+        others = [rule for rule in left if not self._reads_values(rule)]
+        self._written = list(dict.fromkeys(map(schema.compiled.written, others)))
+        self._source = schema.compiled.source
+        self._copies: dict[int, IRI] = {}
+        self._rules: dict[Rule, None] = {}
+
+    def cut(self, outline: Candidates, *, has_equal_literals: bool) -> ProgramCut:
+        compiled = CompiledProgram(
+            Program(tuple(dict.fromkeys(map(_without_filters, self._written)))),
+            self._dictionary,
+            unrolls_all=True,
+        )
+        compiled.unroll(self._lengths)
+        index = TripleIndex()
+        given = {p: [keys] for p, keys in self._schema.items()}
+        for facts in (given, outline, self._outline_of_values(has_equal_literals)):
+            for predicate, parts in facts.items():
+                index.add_new(predicate, parts)
+        engine = Engine(index, compiled, None)
+        closed = engine.fixpoint.index
+        self._check(closed)
+        for rule in self._written:
+            for form in compiled.forms_of(_without_filters(rule)):
+                rows = run(full_plan(form, sizes(closed)), {Age.ALL: closed}, form, engine.context)
+                if rows.size:
+                    self._take(rule, form, rows)
+        return self._whole()
+
+    def _reads_values(self, rule: CompiledRule) -> bool:
+        return any(atom.p in self._on_driver.values for atom in rule.read)
+
+    def _outline_of_values(self, has_equal_literals: bool) -> Candidates:
+        """What may follow from the values of literals: at least what does."""
+        encode = self._dictionary.encode
+        literals = np.arange(self._dictionary.count(Kind.LITERAL), dtype=np.uint32) + np.uint32(FIRST_LITERAL)
+        datatypes = np.array([encode(f"<{name}>") for name in sorted(SUPPORTED_DATATYPES)], np.uint32)
+        pairs = {"VALUE": datatypes, "ILL_TYPED": datatypes}
+        if has_equal_literals:
+            pairs["SAME_VALUE"] = literals
+        seconds_of = {encode(name): ends for name, ends in pairs.items()}
+        found: Candidates = {}
+        for rule in self._about_values:
+            if len(rule.atoms) > 1 or rule.conditions:
+                raise CannotCut(f"{called(rule)} joins values of literals with facts")
+            (atom,) = rule.atoms
+            # other pairs are compared only in owl:sameAs facts, which ``_check`` refuses
+            ends = seconds_of.get(atom.p, literals[:0])
+            columns = np.repeat(literals, ends.size), np.tile(ends, literals.size)
+            named = zip((atom.s, atom.o), columns, strict=True)
+            batch = Batch(columns[0].size, {term: column for term, column in named if term < 0})
+            emit(rule.heads, batch, found)
+        return found
+
+    def _check(self, closed: TripleIndex) -> None:
+        """Refuse what the outline shows: schema facts from data, and equality of literals."""
+        if len(closed.relation(self._any)):
+            raise CannotCut("a rule concludes facts of properties that data name")
+        for predicate in closed.predicates():
+            keys = closed.keys(predicate)
+            if predicate == self._rdf_type:
+                classes = np.array(sorted(self._on_driver.classes), np.uint32)
+                keys = keys[np.isin(seconds(keys), classes)]
+            elif predicate not in self._on_driver.predicates:
+                continue
+            known = self._schema.get(predicate, np.empty(0, np.uint64))
+            if difference(keys, known).size:
+                raise CannotCut(f"data lead to schema facts: {self._dictionary.decode(predicate)}")
+        same_as = self._dictionary.find(f"<{OWL}sameAs>")
+        if self._uses_values and same_as is not None:
+            keys = closed.keys(same_as)
+            if (firsts(keys) >= FIRST_LITERAL).any() or (seconds(keys) >= FIRST_LITERAL).any():
+                raise CannotCut("literals may be equal: their values are compared pairwise")
+
+    def _take(self, written: Rule, form: CompiledRule, rows: Batch) -> None:
+        """Add the rules for partitions that a rule needs which has matches: itself, or its instances."""
+        filters = [element for element in written.body if isinstance(element, Filter)]
+        guarded = {Variable(form.names[-1 - v]) for v in form.guarded}
+        for element in filters:
+            if not (variables(element.expression) <= guarded or _is_by_ids(core(element.expression))):
+                raise CannotCut(f"{called(form)} compares values of data")
+        data = [i for i, atom in enumerate(form.atoms) if not self._on_driver.has(atom)]
+        if len(data) < 2:
+            self._rules[written] = None
+            return
+        shared = self._shared(form, data)
+        by_object = [i for i in data if form.atoms[i].s != shared]
+        if not by_object:
+            self._rules[written] = None
+            return
+        names = {form.atoms[i].p for i in by_object if form.atoms[i].p < 0}
+        fixed = distinct_rows(rows, sorted(form.guarded | names)) if form.guarded | names else Batch.start()
+        if fixed.size + len(self._rules) > MAX_RULES_CUT:
+            raise CannotCut(f"{called(form)} joins by objects, and has {fixed.size:,} instances")
+        for row in range(fixed.size):
+            ids = {v: int(column[row]) for v, column in fixed.columns.items()}
+            self._rules[self._instance(form, filters, ids, by_object)] = None
+
+    def _shared(self, form: CompiledRule, data: Iterable[int]) -> int:
+        """The variable that all data atoms share as subject or object; as subject in the most of them."""
+        atoms = [form.atoms[i] for i in data]
+        ends = [{atom.s} if atom.p == self._rdf_type else {atom.s, atom.o} for atom in atoms]
+        common = sorted((v for v in set.intersection(*ends) if v < 0), reverse=True)
+        if not common:
+            raise CannotCut(f"{called(form)} joins facts that have no subject or object in common")
+        return max(common, key=lambda v: sum(atom.s == v for atom in atoms))
+
+    def _instance(
+        self, form: CompiledRule, filters: Iterable[Filter], ids: Mapping[int, int], by_object: Iterable[int]
+    ) -> Rule:
+        """The instance for one row of guards, without them; atoms ``by_object`` read copies."""
+        mapping: dict[Variable, Term] = {
+            Variable(form.names[-1 - v]): self._constant(term) for v, term in ids.items()
+        }
+        elements = [e for e in form.source.body if isinstance(e, Triple | Builtin)]
+        body: list[Triple | Filter] = []
+        for position, (element, atom) in enumerate(zip(elements, form.atoms, strict=True)):
+            if position in form.guards and self._on_driver.has(atom):
+                continue
+            if isinstance(element, Builtin):
+                raise CannotCut(f"{called(form)} joins lists with facts")
+            if position in by_object:
+                copy = self._copy(ids.get(atom.p, atom.p))
+                element = replace(element, predicate=copy)
+            body.append(element)
+        rule = substitute(replace(form.source, body=(*body, *filters)), mapping)
+        if not all(isinstance(head.predicate, IRI) for head in rule.heads):
+            raise CannotCut(f"{called(form)} concludes facts of properties that are no IRIs")
+        return rule
+
+    def _copy(self, predicate: int) -> IRI:
+        if predicate == self._rdf_type:
+            raise CannotCut("a rule joins facts by their class")
+        return self._copies.setdefault(predicate, IRI(f"corollary:by-object:{len(self._copies)}"))
+
+    def _constant(self, term: int) -> Constant:
+        return parse_constant(self._dictionary.decode(term))
+
+    def _whole(self) -> ProgramCut:
+        subject, end = Variable("subject"), Variable("object")
+        for predicate, copy in self._copies.items():
+            name = self._constant(predicate)
+            rule = Rule((Triple(subject, copy, end),), (Triple(subject, name, end),))
+            self._rules[rule] = None
+        program = Program(tuple(self._rules), self._source.prefixes, self._source.name)
+        first = self._dictionary.count(Kind.IRI)
+        for copy in self._copies.values():
+            self._dictionary.encode(constant_text(copy))
+        copies = range(first, self._dictionary.count(Kind.IRI))
+        schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
+        closed = materialise(schema, program, self._dictionary).index
+        everywhere = {p: closed.keys(p) for p in closed.predicates()}
+        return ProgramCut(program, self._dictionary, everywhere, copies, tuple(self._about_values))
+
+
+def _without_filters(rule: Rule) -> Rule:
+    return replace(rule, body=tuple(e for e in rule.body if not isinstance(e, Filter)))
+
+
+def _is_by_ids(expression: Expression) -> bool:
+    """Whether ids decide an expression, without the texts of terms."""
+    if not isinstance(expression, Call):
+        return False
+    if expression.function in LOGICAL:
+        return all(map(_is_by_ids, expression.arguments))
+    return expression.function in BY_IDS and not any(isinstance(a, Call) for a in expression.arguments)
