@@ -21,6 +21,7 @@ from corollary.columns.pairs import distinct, firsts, pack, seconds
 from corollary.kernels.sorted import Column
 from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.encoded_tables import DistributedDataSet
+from corollary.loaders.spark.tuning import MAX_TERMS_LISTED
 from corollary.program.compile import Atom
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary, kind_of_text
 
@@ -153,8 +154,11 @@ class IdTranslation:
     def _looked_up(self, column: str, values: pa.Array) -> list[tuple[int, str]]:
         from pyspark.sql import functions as F
 
-        wanted = self._spark.createDataFrame(pa.table({column: values}))
-        found = self._terms.join(F.broadcast(wanted), column).select("id", "text").toArrow()
+        if len(values) <= MAX_TERMS_LISTED:
+            found = self._terms.where(F.col(column).isin(values.to_pylist())).toArrow()
+        else:
+            wanted = self._spark.createDataFrame(pa.table({column: values}))
+            found = self._terms.join(F.broadcast(wanted), column).select("id", "text").toArrow()
         return sorted(zip(found.column("id").to_pylist(), found.column("text").to_pylist(), strict=True))
 
     def _pair(self, local: int, everywhere: int) -> None:

@@ -129,6 +129,8 @@ def _closed(
     try:
         partitions = files or partitions_for(explicit, data.terms.sparkSession)
         on_partitions = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, notify)
+        stages.enter("rounds")
+        on_partitions.run()
     except CannotCut as why:
         notify(f"by joins: {why}")
         evaluation, has_suspended = _evaluated(data, program, schema, scratch(folder), stages, notify)
@@ -140,8 +142,6 @@ def _closed(
         write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
         rounds = evaluation.facts.rounds
         return _Closed(evaluation.translation, rounds, f"{JOINS}: {why}", has_suspended)
-    stages.enter("rounds")
-    on_partitions.run()
     stages.enter("write")
     written = on_partitions.write(folder, files or files_for(on_partitions.inferred, data.terms, None))
     return _Closed(on_partitions.translation, on_partitions.rounds, PARTITIONS, files=written)

@@ -46,6 +46,12 @@ def packed_rows(what: str, target: int, facts: Mapping[int, Keys]) -> Iterator[p
         yield row(what, target, _packed(waiting))
 
 
+def empty_rows(what: str, targets: Sequence[int]) -> pa.RecordBatch:
+    """A row without facts for each target."""
+    columns = [what] * len(targets), list(targets), [_packed([])] * len(targets)
+    return pa.RecordBatch.from_pydict(dict(zip(ARROW.names, columns, strict=True)), schema=ARROW)
+
+
 def row(what: str, target: int, content: bytes) -> pa.RecordBatch:
     """One row as a batch."""
     return pa.RecordBatch.from_pydict(

@@ -16,10 +16,12 @@ Invariant: after a round, every instance of a rule whose premises are in one par
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from corollary.columns import Candidates
 from corollary.columns.pairs import pack
@@ -28,9 +30,10 @@ from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.facts import Summary
+from corollary.loaders.spark.id_translation import GlobalIds
 from corollary.loaders.spark.literal_values import Derived, Values
 from corollary.loaders.spark.load import Notify
-from corollary.loaders.spark.packed_facts import ROWS, TaskIds
+from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
 from corollary.loaders.spark.partition_task import (
     EXPLICIT,
     FILES,
@@ -53,6 +56,7 @@ from corollary.loaders.spark.program_cut import (
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.storage import Storage
 from corollary.loaders.spark.tuning import MAX_EDGES_EXCHANGED, MAX_FACTS_PER_PARTITION
+from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, TermDictionary
 
@@ -61,6 +65,10 @@ if TYPE_CHECKING:
 
 ANY = (2**32 - 2, 2**32 - 1)
 """Global ids for ``ANY_RESOURCE`` and ``ANY_LITERAL``: no term has them."""
+
+
+class VoidCut(Exception):
+    """Facts follow that were not expected when the program was cut."""
 
 
 class PartitionedEvaluation:
@@ -78,27 +86,31 @@ class PartitionedEvaluation:
         self._sample: list[Fact] = []
         self._values: Values | None = None
         self._news: list[Derived] = []
+        self._slots = _slots(self._spark, partitions)
         self._learn_names()
-        if schema.compiled.uses(VALUE_BUILTINS):
-            self._values = Values(schema.compiled, self.translation, data.explicit, folder)
-            self._news = self._values.compared()
-        cut = self._cut()
-        self._of_values = cut.of_values
-        self._work = Work(
-            cut.program,
-            cut.dictionary,
-            self._task_ids(cut.dictionary),
-            cut.everywhere,
-            cut.copies,
-            _slots(self._spark, partitions),
-        )
+        self._of_values, self._work = self._cut(is_strict=False)
 
     def run(self) -> None:
-        """Apply rounds until no fact is sent."""
+        """Apply rounds until no fact is sent. Raises ``CannotCut`` if the cut turns out to be void."""
+        try:
+            self._run()
+        except VoidCut:
+            self._notify("a rule has conclusions that were not expected: starting over")
+            self.rounds, self.inferred, self._sample = 0, 0, []
+            self._folder = f"{self._folder}-strictly"
+            self._of_values, self._work = self._cut(is_strict=True)
+            self._run()
+
+    def _run(self) -> None:
         explicit = self._data.explicit
-        rows = [explicit.mapInArrow(self._work.cut(EXPLICIT), ROWS), *self._sent_by_driver(explicit)]
+        starts = pa.Table.from_batches([empty_rows(EXPLICIT, self._slots)])  # so that each one is closed
+        rows = [
+            self._spark.createDataFrame(starts, ROWS),
+            explicit.mapInArrow(self._work.cut(EXPLICIT), ROWS),
+            *self._sent_by_driver(explicit),
+        ]
         while rows:
-            whole = reduce(_union, rows).repartition(len(self._work.slots), "target")
+            whole = reduce(_union, rows).repartition(len(self._slots), "target")
             is_first = not self.rounds
             path = self._path(self.rounds)
             whole.mapInArrow(self._work.close(is_first=is_first), ROWS).write.parquet(path)
@@ -131,6 +143,8 @@ class PartitionedEvaluation:
         """Report the last round. Returns the rows for the next one; none if nothing was sent."""
         last = range(self.rounds - 1, self.rounds)
         reports = [json.loads(bytes(row.content)) for row in self._read(last, f"what = '{REPORT}'").collect()]
+        if any(report["is_void"] for report in reports):
+            raise VoidCut
         own, sent = (sum(report[what] for report in reports) for what in (OWN, SENT))
         self.inferred += own
         self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
@@ -153,34 +167,31 @@ class PartitionedEvaluation:
                 raise CannotCut("a relation with many facts is transitive")
         self.translation.inward(np.array(sorted({*summary.predicates, *summary.classes}), np.int64))
 
-    def _cut(self) -> ProgramCut:
+    def _cut(self, *, is_strict: bool) -> tuple[tuple[CompiledRule, ...], Work]:
+        """The rules that read values of literals, and what tasks need. Raises ``CannotCut``."""
+        data = self._data
+        if self._schema.compiled.uses(VALUE_BUILTINS):
+            self._values = Values(self._schema.compiled, self.translation, data.explicit, self._folder)
+            self._news = self._values.compared()
+        cut = self._program_cut(is_strict=is_strict)
+        for kind in BULK_KINDS:
+            if data.counts[kind] + len(self.translation.new) + cut.dictionary.count(kind) > INDEX_MASK:
+                raise CannotCut("there are too many terms")
+        ids = task_ids(self.translation.tables(), cut.dictionary)
+        work = Work(cut.program, cut.dictionary, ids, cut.everywhere, cut.copies, cut.watched, self._slots)
+        return cut.of_values, work
+
+    def _program_cut(self, *, is_strict: bool) -> ProgramCut:
         tables = self.translation.tables()
         dictionary = self.translation.dictionary.copied()
         known = np.sort(np.concatenate(tables))
         found = self._data.explicit.mapInArrow(outlined(known, *ANY), FACT_SCHEMA).distinct().toArrow()
-        ids = TaskIds(tables)
-        columns = [found.column(name).to_numpy() for name in COLUMNS]
-        local = [ids.inward(column) for column in columns]
-        for any_id, text in zip(ANY, (ANY_RESOURCE, ANY_LITERAL), strict=True):
-            for column, everywhere in zip(local, columns, strict=True):
-                column[everywhere == any_id] = dictionary.encode(text)
-        predicates, subjects, objects = local
-        outline: Candidates = {p: [keys] for p, keys in grouped(predicates, pack(subjects, objects))}
+        outline = local_outline(found, tables, dictionary)
         same = self.translation.dictionary.encode("SAME_VALUE")
         has_equal = any(relation == same and not facts.isEmpty() for relation, facts in self._news)
-        return cut_program(self._schema, dictionary, outline, has_equal_literals=has_equal)
-
-    def _task_ids(self, dictionary: TermDictionary) -> TaskIds:
-        """The ids of tasks. Terms that the cut has added to the dictionary have no global id."""
-        tables = self.translation.tables()
-        missing = -1
-        for kind in BULK_KINDS:
-            new = dictionary.count(kind) - tables[kind].size
-            if self._data.counts[kind] + len(self.translation.new) + dictionary.count(kind) > INDEX_MASK:
-                raise CannotCut("there are too many terms")
-            tables[kind] = np.concatenate((tables[kind], np.arange(missing, missing - new, -1)))
-            missing -= new
-        return TaskIds(tables)
+        return cut_program(
+            self._schema, dictionary, outline, has_equal_literals=has_equal, is_strict=is_strict
+        )
 
     # Values of literals
 
@@ -218,6 +229,29 @@ class PartitionedEvaluation:
                 ends = zip(COLUMNS, (head.p, head.s, head.o), strict=True)
                 found.append(matching.select(*(column(term, name) for name, term in ends)))
         return found
+
+
+def local_outline(found: pa.Table, tables: Sequence[GlobalIds], dictionary: TermDictionary) -> Candidates:
+    """The outline that executors found, over the driver's dictionary. ``tables`` has its global ids."""
+    ids = TaskIds(tables)
+    local = []
+    for column in (found.column(name).to_numpy() for name in COLUMNS):
+        local.append(ids.inward(column))
+        for any_id, text in zip(ANY, (ANY_RESOURCE, ANY_LITERAL), strict=True):
+            local[-1][column == any_id] = dictionary.encode(text)
+    predicates, subjects, objects = local
+    return {p: [keys] for p, keys in grouped(predicates, pack(subjects, objects))}
+
+
+def task_ids(tables: Sequence[GlobalIds], dictionary: TermDictionary) -> TaskIds:
+    """The ids of tasks. Terms of the dictionary beyond the ``tables`` have no global id."""
+    missing = -1
+    whole = []
+    for kind, table in zip(BULK_KINDS, tables, strict=True):
+        new = dictionary.count(kind) - table.size
+        whole.append(np.concatenate((table, np.arange(missing, missing - new, -1))))
+        missing -= new
+    return TaskIds(whole)
 
 
 def partitions_for(facts: int, spark: SparkSession) -> int:

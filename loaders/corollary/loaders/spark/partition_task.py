@@ -60,8 +60,9 @@ class Work:
     """What every task needs: the rules, the facts that all partitions have, and where terms are at home.
 
     ``program`` are the rules for partitions, over ``dictionary``. ``everywhere`` are facts that all
-    partitions have, closed under the program. ``copies`` is the range of the predicates of copies. ``slots``
-    has the value of the column ``target`` for each partition.
+    partitions have, closed under the program. ``copies`` is the range of the predicates of copies.
+    ``watched`` are predicates of which no fact is expected. ``slots`` has the value of the column ``target``
+    for each partition.
     """
 
     program: Program
@@ -69,6 +70,7 @@ class Work:
     ids: TaskIds
     everywhere: dict[int, Keys]
     copies: range
+    watched: frozenset[int]
     slots: tuple[int, ...]
 
     def cut(self, what: str) -> Callable[[Batches], Batches]:
@@ -123,7 +125,8 @@ class Work:
         for what in (OWN, KEPT):
             yield from packed_rows(what, target, found[what])
         yield from self._rows(SENT, found[SENT])
-        yield row(REPORT, target, json.dumps(self._report(found)).encode())
+        is_void = not self.watched.isdisjoint(new.all_predicates())
+        yield row(REPORT, target, json.dumps({"is_void": is_void, **self._report(found)}).encode())
 
     def _new(self, known: Delta, arrived: Delta, *, is_first: bool) -> Delta:
         """The facts that are new in a partition: those that arrived, and what follows.

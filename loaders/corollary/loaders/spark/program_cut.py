@@ -18,6 +18,10 @@ Rules that no facts can match would forbid most cuts: OWL 2 RL has a few. So the
 *outline*: the facts with one term in place of all that neither the schema nor the rules know, closed under
 the rules without their filters. This is a homomorphism. So a rule without a match in the outline has none in
 the facts.
+
+A rule such as ``[?y, owl:sameAs, ?z] :- [?x, :p, ?y], [?x, :p, ?z], FILTER(!sameTerm(?y, ?z))`` matches in
+every outline, and in few facts. At first it is left out of the outline, and its conclusions are *watched*.
+If tasks come upon any, the program is cut again, strictly.
 """
 
 from __future__ import annotations
@@ -28,10 +32,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corollary.columns import FIRST_VIRTUAL, Candidates, Pairs, Relation, TripleIndex
-from corollary.columns.pairs import difference, firsts, seconds
+from corollary.columns.pairs import NO_KEYS, difference, firsts, seconds
 from corollary.evaluate import materialise
 from corollary.evaluate.engine import Engine
 from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import core
 from corollary.execute.run_plan import distinct_rows, emit, run, sizes
 from corollary.kernels.sorted import Keys
@@ -79,7 +84,8 @@ class ProgramCut:
     """The rules for partitions over a dictionary, the facts that all partitions have, and the copies.
 
     ``everywhere`` is closed under the program. ``copies`` is the range of the ids of copied predicates.
-    ``of_values`` are further rules: each has one atom, about values of literals.
+    ``of_values`` are further rules: each has one atom, about values of literals. ``watched`` are predicates:
+    if facts of them follow, the cut is void.
     """
 
     program: Program
@@ -87,6 +93,7 @@ class ProgramCut:
     everywhere: dict[int, Keys]
     copies: range
     of_values: tuple[CompiledRule, ...]
+    watched: frozenset[int]
 
 
 def constants(program: Program) -> Iterator[str]:
@@ -106,15 +113,24 @@ def constants(program: Program) -> Iterator[str]:
 
 
 def cut_program(
-    schema: Schema, dictionary: TermDictionary, outline: Candidates, *, has_equal_literals: bool
+    schema: Schema,
+    dictionary: TermDictionary,
+    outline: Candidates,
+    *,
+    has_equal_literals: bool,
+    is_strict: bool,
 ) -> ProgramCut:
     """Cut a program, given its closed schema. Raises ``CannotCut``, with a reason.
 
     ``dictionary`` is a copy of the schema's, and gets more terms. ``outline`` are the explicit facts with
     ``ANY_RESOURCE`` and ``ANY_LITERAL`` in place of the terms that the schema does not know.
-    ``has_equal_literals``: there are SAME_VALUE facts.
+    ``has_equal_literals``: there are SAME_VALUE facts. ``is_strict``: nothing is to be watched for.
     """
-    return _Cutting(schema, dictionary).cut(outline, has_equal_literals=has_equal_literals)
+    cutting = _Cutting(schema, dictionary)
+    more = cutting.outline_of_values(has_equal_literals=has_equal_literals)
+    for predicate, parts in more.items():
+        outline.setdefault(predicate, []).extend(parts)
+    return cutting.cut(outline, is_strict=is_strict)
 
 
 class _Cutting:
@@ -141,32 +157,59 @@ class _Cutting:
         self._copies: dict[int, IRI] = {}
         self._rules: dict[Rule, None] = {}
 
-    def cut(self, outline: Candidates, *, has_equal_literals: bool) -> ProgramCut:
-        compiled = CompiledProgram(
-            Program(tuple(dict.fromkeys(map(_without_filters, self._written)))),
-            self._dictionary,
-            unrolls_all=True,
-        )
-        compiled.unroll(self._lengths)
-        index = TripleIndex()
-        given = {p: [keys] for p, keys in self._schema.items()}
-        for facts in (given, outline, self._outline_of_values(has_equal_literals)):
-            for predicate, parts in facts.items():
-                index.add_new(predicate, parts)
-        engine = Engine(index, compiled, None)
-        closed = engine.fixpoint.index
+    def cut(self, outline: Candidates, *, is_strict: bool) -> ProgramCut:
+        """The cut for the outline of the facts and of the values of literals."""
+        compiled = self._compiled(self._written)
+        optimistic = {} if is_strict else {r: w for r in self._written if (w := self._watched(compiled, r))}
+        watched = frozenset(predicate for found in optimistic.values() for predicate in found)
+        some = [rule for rule in self._written if rule not in optimistic]
+        closed = self._closed(outline, some)
+        if any(self._new(closed, predicate).size for predicate in watched):
+            return self.cut(outline, is_strict=True)
         self._check(closed)
+        context = ExecutionContext(self._dictionary)
         for rule in self._written:
             for form in compiled.forms_of(_without_filters(rule)):
-                rows = run(full_plan(form, sizes(closed)), {Age.ALL: closed}, form, engine.context)
+                rows = run(full_plan(form, sizes(closed)), {Age.ALL: closed}, form, context)
                 if rows.size:
                     self._take(rule, form, rows)
-        return self._whole()
+        return self._whole(watched)
+
+    def _compiled(self, rules: Iterable[Rule]) -> CompiledProgram:
+        """Rules without their filters."""
+        bare = Program(tuple(dict.fromkeys(map(_without_filters, rules))))
+        compiled = CompiledProgram(bare, self._dictionary, unrolls_all=True)
+        compiled.unroll(self._lengths)
+        return compiled
+
+    def _closed(self, outline: Candidates, rules: Iterable[Rule]) -> TripleIndex:
+        """What follows from the schema and the outline, virtual relations included."""
+        index = TripleIndex()
+        for facts in ({p: [keys] for p, keys in self._schema.items()}, outline):
+            for predicate, parts in facts.items():
+                index.add_new(predicate, parts)
+        return Engine(index, self._compiled(rules), None).fixpoint.index
+
+    def _watched(self, compiled: CompiledProgram, rule: Rule) -> set[int]:
+        """The predicates that a rule concludes, if it joins data, and filters what it joins; else none."""
+        filtered = {v for e in rule.body if isinstance(e, Filter) for v in variables(e.expression)}
+        found: set[int] = set()
+        for form in compiled.forms_of(_without_filters(rule)):
+            named = {Variable(form.names[-1 - v]) for v in form.guarded}
+            predicates = {head.p for head in form.heads}
+            if filtered <= named or len(self._data(form)) < 2 or min(predicates) < 0:
+                return set()
+            found |= predicates
+        return set() if self._rdf_type in found else found
+
+    def _data(self, form: CompiledRule) -> list[int]:
+        """The positions of atoms whose facts are not all schema."""
+        return [i for i, atom in enumerate(form.atoms) if not self._on_driver.has(atom)]
 
     def _reads_values(self, rule: CompiledRule) -> bool:
         return any(atom.p in self._on_driver.values for atom in rule.read)
 
-    def _outline_of_values(self, has_equal_literals: bool) -> Candidates:
+    def outline_of_values(self, *, has_equal_literals: bool) -> Candidates:
         """What may follow from the values of literals: at least what does."""
         encode = self._dictionary.encode
         literals = np.arange(self._dictionary.count(Kind.LITERAL), dtype=np.uint32) + np.uint32(FIRST_LITERAL)
@@ -199,14 +242,17 @@ class _Cutting:
                 keys = keys[np.isin(seconds(keys), classes)]
             elif predicate not in self._on_driver.predicates:
                 continue
-            known = self._schema.get(predicate, np.empty(0, np.uint64))
-            if difference(keys, known).size:
+            if difference(keys, self._schema.get(predicate, NO_KEYS)).size:
                 raise CannotCut(f"data lead to schema facts: {self._dictionary.decode(predicate)}")
         same_as = self._dictionary.find(f"<{OWL}sameAs>")
         if self._uses_values and same_as is not None:
             keys = closed.keys(same_as)
             if (firsts(keys) >= FIRST_LITERAL).any() or (seconds(keys) >= FIRST_LITERAL).any():
                 raise CannotCut("literals may be equal: their values are compared pairwise")
+
+    def _new(self, closed: TripleIndex, predicate: int) -> Keys:
+        """The facts of a predicate in the outline that are not in the schema."""
+        return difference(closed.keys(predicate), self._schema.get(predicate, NO_KEYS))
 
     def _take(self, written: Rule, form: CompiledRule, rows: Batch) -> None:
         """Add the rules for partitions that a rule needs which has matches: itself, or its instances."""
@@ -215,7 +261,7 @@ class _Cutting:
         for element in filters:
             if not (variables(element.expression) <= guarded or _is_by_ids(core(element.expression))):
                 raise CannotCut(f"{called(form)} compares values of data")
-        data = [i for i, atom in enumerate(form.atoms) if not self._on_driver.has(atom)]
+        data = self._data(form)
         if len(data) < 2:
             self._rules[written] = None
             return
@@ -272,7 +318,7 @@ class _Cutting:
     def _constant(self, term: int) -> Constant:
         return parse_constant(self._dictionary.decode(term))
 
-    def _whole(self) -> ProgramCut:
+    def _whole(self, watched: frozenset[int]) -> ProgramCut:
         subject, end = Variable("subject"), Variable("object")
         for predicate, copy in self._copies.items():
             name = self._constant(predicate)
@@ -286,7 +332,8 @@ class _Cutting:
         schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
         closed = materialise(schema, program, self._dictionary).index
         everywhere = {p: closed.keys(p) for p in closed.predicates()}
-        return ProgramCut(program, self._dictionary, everywhere, copies, tuple(self._about_values))
+        of_values = tuple(self._about_values)
+        return ProgramCut(program, self._dictionary, everywhere, copies, of_values, watched)
 
 
 def _without_filters(rule: Rule) -> Rule:

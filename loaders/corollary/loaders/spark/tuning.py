@@ -26,6 +26,10 @@ MAX_VALUES_LISTED = 64
 """The maximal number of values in an IN condition. The condition lets Parquet skip most row groups. Not
 tuned: it keeps the condition short."""
 
+MAX_TERMS_LISTED = 1000
+"""The maximal number of terms that one condition looks up. More are joined. Not tuned: the condition is
+sent to every task."""
+
 COPYING_THREADS = 8
 """Number of threads on the driver that copy files. Not tuned: they wait for storage."""
 

@@ -1,0 +1,330 @@
+"""Reasoning on partitions without Spark: programs are cut, tasks run one after the other, rows in memory.
+
+What Spark adds is in ``test_materialise``: its own tables for ids, values of literals, and files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import ontology_strategies as ontology
+from tests import strategies as some
+from tests.engine import Fact, load
+from tests.spark.data import TextTriple, texts
+from tests.strategies import thorough
+
+from corollary.columns import TripleIndex
+from corollary.evaluate import materialise
+from corollary.evaluate.engine import Engine
+from corollary.language import RDF_TYPE, Builtin, Call, Filter, Program, Rule, Triple, Variable, parse_program
+from corollary.loaders.encoded_format import COLUMNS
+from corollary.loaders.spark import packed_facts
+from corollary.loaders.spark.driver_schema import DriverSchema
+from corollary.loaders.spark.packed_facts import empty_rows, packed_rows, unpacked
+from corollary.loaders.spark.partition_rounds import ANY, VoidCut, local_outline, task_ids
+from corollary.loaders.spark.partition_task import EXPLICIT, OWN, REPORT, SENT, Work, outlined
+from corollary.loaders.spark.program_cut import CannotCut, cut_program
+from corollary.loaders.spark.schema import Schema
+from corollary.profiles import load_profile
+from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram
+from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
+
+PREFIXES = """
+PREFIX : <http://e/>
+PREFIX owl: <http://www.w3.org/2002/07/owl#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+"""
+
+
+class LocalRounds:
+    """The rounds of ``PartitionedEvaluation``, in this process. Raises ``CannotCut``."""
+
+    def __init__(self, facts: Iterable[Fact], program: Program, partitions: int, *, is_strict: bool) -> None:
+        self.everywhere = TermDictionary()
+        self.explicit = load(facts, self.everywhere)
+        schema = self._schema(program)
+        dictionary = schema.compiled.dictionary
+        tables = self._tables(dictionary)
+        batch = self._batch(self.explicit)
+        known = np.sort(np.concatenate(tables))
+        outline = pa.Table.from_batches([*outlined(known, *ANY)(iter([batch]))])
+        own = dictionary.copied()
+        cut = cut_program(
+            cast(Schema, schema),
+            own,
+            local_outline(outline, tables, own),
+            has_equal_literals=False,
+            is_strict=is_strict,
+        )
+        self.program = cut.program
+        ids = task_ids(tables, own)
+        slots = tuple(10 * n + 7 for n in range(partitions))
+        self.work = Work(cut.program, own, ids, cut.everywhere, cut.copies, cut.watched, slots)
+        starts = empty_rows(EXPLICIT, slots)
+        rows = self.work.cut(EXPLICIT)(self._halves(batch))
+        self.rows = self._grouped((*(starts.slice(n, 1) for n in range(partitions)), *rows))
+        self.rounds = 0
+
+    def run(self) -> set[TextTriple]:
+        """All inferred facts."""
+        own: list[pa.RecordBatch] = []
+        while not self.rounds or any(b["what"][0].as_py() == SENT for b in self._all()):
+            close = self.work.close(is_first=not self.rounds)
+            new = [batch for rows in self.rows.values() for batch in close(iter(rows))]
+            if any(
+                b["what"][0].as_py() == REPORT and json.loads(b["content"][0].as_py())["is_void"] for b in new
+            ):
+                raise VoidCut
+            kept = [] if not self.rounds else [b for b in self._all() if b["what"][0].as_py() != SENT]
+            own += [batch for batch in new if batch["what"][0].as_py() == OWN]
+            self.rows = self._grouped(b for b in (*kept, *new) if b["what"][0].as_py() != "report")
+            self.rounds += 1
+        columns = [np.empty(0, np.uint32)], [np.empty(0, np.uint32)], [np.empty(0, np.uint32)]
+        for batch in self.work.facts(iter(own)):
+            for name, parts in zip(("subject", "predicate", "object"), columns, strict=True):
+                parts.append(batch[name].to_numpy().astype(np.uint32))
+        found = TripleIndex.from_columns(*map(np.concatenate, columns))
+        assert found.fact_count() == sum(part.size for part in columns[0]), "a fact has one home"
+        return texts(found, self.everywhere)
+
+    def _all(self) -> Iterator[pa.RecordBatch]:
+        return (batch for rows in self.rows.values() for batch in rows)
+
+    def _schema(self, program: Program) -> SimpleNamespace:
+        """The driver's closed schema, over a dictionary of its own."""
+        local = TermDictionary()
+        compiled = CompiledProgram(program, local, unrolls_all=True)
+        on_driver = DriverSchema.of(program, local)
+        decode = self.everywhere.decode
+        given = TripleIndex()
+        for predicate, relation in self.explicit.relations():
+            name = local.find(decode(predicate))
+            for key in relation.pairs().keys.tolist():
+                ends = [decode(key >> 32), decode(key & 0xFFFFFFFF)]
+                is_class = name == compiled.rdf_type and local.find(ends[1]) in on_driver.classes
+                if name is not None and (name in on_driver.predicates or is_class):
+                    subject, value = map(local.encode, ends)
+                    given.add_new(name, [np.array([subject << 32 | value], np.uint64)])
+        index = Engine(given, compiled, None).fixpoint.index
+        for predicate, relation in self.explicit.relations():
+            if local.encode(decode(predicate)) == compiled.rdf_type:
+                local.encode_all([decode(term) for term in relation.object_terms().tolist()])
+        return SimpleNamespace(compiled=compiled, on_driver=on_driver, index=index)
+
+    def _tables(self, dictionary: TermDictionary) -> list[np.ndarray]:
+        ids = [
+            range(kind << KIND_SHIFT, (kind << KIND_SHIFT) + dictionary.count(kind)) for kind in BULK_KINDS
+        ]
+        encode = self.everywhere.encode
+        return [np.array([encode(dictionary.decode(i)) for i in part], np.int64) for part in ids]
+
+    @staticmethod
+    def _batch(index: TripleIndex) -> pa.RecordBatch:
+        subjects, predicates, objects = index.columns(legal=False)
+        columns = dict(zip(COLUMNS, (predicates, subjects, objects), strict=True))
+        return pa.RecordBatch.from_pydict({n: pa.array(c, pa.int64()) for n, c in columns.items()})
+
+    @staticmethod
+    def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        middle = batch.num_rows // 2
+        return iter([batch.slice(middle), batch.slice(0, middle)])
+
+    @staticmethod
+    def _grouped(batches: Iterable[pa.RecordBatch]) -> dict[int, list[pa.RecordBatch]]:
+        """As Spark brings rows together: in no order."""
+        found: dict[int, list[pa.RecordBatch]] = {}
+        for batch in batches:
+            found.setdefault(batch["target"][0].as_py(), []).insert(0, batch)
+        return found
+
+
+def closed_here(facts: Iterable[Fact], program: Program) -> set[TextTriple]:
+    dictionary = TermDictionary()
+    result = materialise(load(facts, dictionary), program, dictionary)
+    return texts(result.index.difference(result.explicit), dictionary)
+
+
+def without_values(program: Program) -> Program:
+    """The rules that do not read values of literals, which only Spark derives."""
+    return Program(
+        tuple(
+            rule
+            for rule in program
+            if not any(isinstance(e, Builtin) and e.name in VALUE_BUILTINS for e in rule.body)
+        )
+    )
+
+
+def derived(
+    facts: Iterable[Fact], program: Program, partitions: int, *, is_strict: bool = False
+) -> tuple[set[TextTriple], int]:
+    """What partitions derive, and the number of rounds. Raises ``CannotCut`` or ``VoidCut``."""
+    rounds = LocalRounds(facts, program, partitions, is_strict=is_strict)
+    return rounds.run(), rounds.rounds
+
+
+def check(facts: Iterable[Fact], program: Program, partitions: int) -> None:
+    """Partitions derive what the engine derives, if the program can be cut."""
+    for is_strict in (False, True):
+        with suppress(CannotCut, VoidCut):
+            assert derived(facts, program, partitions, is_strict=is_strict)[0] == closed_here(facts, program)
+
+
+counts = st.integers(1, 5)
+X, Y, Z, V = map(Variable, "xyzv")
+
+
+@st.composite
+def meeting_rules(draw: st.DrawFn) -> Rule:
+    """A rule whose two or three atoms share one variable, as subject or object."""
+    names = iter((X, Y, Z))
+    body: list[Triple | Filter] = []
+    for _ in range(draw(st.integers(1, 3))):
+        other, predicate = next(names), draw(some.properties)
+        forward = draw(st.booleans())
+        body.append(Triple(V, predicate, other) if forward else Triple(other, predicate, V))
+    bound = some.variables_of(body)
+    terms = st.sampled_from(bound)
+    if draw(st.booleans()):
+        body.append(Filter(Call("!", (Call("sameterm", (draw(terms), draw(terms))),))))
+    is_class = draw(st.booleans())
+    head = Triple(draw(terms), RDF_TYPE, draw(some.classes)) if is_class else None
+    return Rule((head or Triple(draw(terms), draw(some.properties), draw(terms)),), tuple(body))
+
+
+@thorough(600)
+@given(some.fact_sets, some.programs(), counts)
+def test_positive_programs(facts: frozenset[Fact], program: Program, count: int) -> None:
+    check(facts, program, count)
+
+
+@thorough(600)
+@given(
+    some.sets_of(st.one_of(some.plain_facts, some.number_facts)),
+    some.lists_of(st.one_of(meeting_rules(), meeting_rules(), some.positive_rules()), 1, 5),
+    counts,
+)
+def test_rules_that_meet_in_one_variable(facts: frozenset[Fact], rules: list[Rule], count: int) -> None:
+    check(facts, some.program_of(rules), count)
+
+
+@thorough(300)
+@given(
+    ontology.ontologies(
+        ontology.rdfs_axioms,
+        ontology.meta_axioms,
+        ontology.property_axioms,
+        ontology.class_axioms,
+        ontology.equality_axioms,
+        data=some.sets_of(st.one_of(some.plain_facts, some.number_facts), 12),
+    ),
+    st.sampled_from(("rhodf", "rdfs-plus", "owl2rl", "skos")),
+    counts,
+)
+def test_ontologies(facts: frozenset[Fact], profile: str, count: int) -> None:
+    check(facts, without_values(load_profile(profile)), count)
+
+
+def triples(text: str) -> frozenset[Fact]:
+    """Facts as in rules: lines of three terms."""
+    heads = parse_program(f"{PREFIXES} {text}")
+    return frozenset((h.subject, h.predicate, h.object) for rule in heads for h in rule.heads)  # type: ignore[misc]
+
+
+CHAIN = triples(" ".join(f"[:n{n}, :next, :n{n + 1}] ." for n in range(9)))
+
+
+def test_a_chain_takes_a_logarithm_of_rounds() -> None:
+    """The copies of edges meet the edges, and paths double."""
+    program = parse_program(f"{PREFIXES} [?x, :next, ?z] :- [?x, :next, ?y], [?y, :next, ?z] .")
+    found, rounds = derived(CHAIN, program, 4)
+    assert found == closed_here(CHAIN, program) and len(found) == 36
+    assert 3 <= rounds <= 9
+
+
+def test_rules_with_one_subject_need_no_exchange() -> None:
+    """Nothing is sent: one round, whatever the number of partitions."""
+    program = parse_program(
+        f"{PREFIXES} :Last[?x] :- [?x, :next, :n9] . [?x, :to, ?y] :- [?x, :next, ?y], :Last[?x] ."
+    )
+    found, rounds = derived(CHAIN, program, 4)
+    assert (len(found), rounds) == (2, 1)
+    assert found == closed_here(CHAIN, program)
+
+
+def test_a_partition_without_facts_has_what_the_schema_says() -> None:
+    """All inferred facts of the driver have a home, and it may have no explicit facts."""
+    facts = triples("[:p, owl:equivalentProperty, :q] .")
+    program = load_profile("rdfs-plus")
+    for count in range(1, 6):
+        assert derived(facts, program, count)[0] == closed_here(facts, program)
+
+
+FUNCTIONAL = f"""{PREFIXES}
+[?y, :same, ?z] :- [?x, :next, ?y], [?x, :next, ?z], FILTER(!sameTerm(?y, ?z)) .
+[?y, :found, ?x] :- [?x, :same, ?y] .
+"""
+
+
+def test_conclusions_that_an_outline_does_not_show() -> None:
+    """None follows from a chain. If one does, the first cut is void, and the strict one holds."""
+    program = parse_program(FUNCTIONAL)
+    assert derived(CHAIN, program, 3)[0] == set()
+    fork = CHAIN | triples("[:n3, :next, :n7] .")
+    with pytest.raises(VoidCut):
+        derived(fork, program, 3)
+    found, _ = derived(fork, program, 3, is_strict=True)
+    assert found == closed_here(fork, program) and len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        (":Alone[?x] :- [?x, :next, ?y], NOT [?y, :next, ?x] .", "negation or aggregates"),
+        (
+            "[?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] .",
+            "no subject or object in common",
+        ),
+        ("[?x, :big, ?y] :- [?x, :next, ?y], FILTER(STR(?x) < STR(?y)) .", "compares values of data"),
+        ("[?x, ?y, ?x] :- [?x, :next, ?y] .", "properties that data name"),
+        (
+            "[?p, rdfs:subPropertyOf, :all] :- [?x, ?p, ?y] ."
+            "[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] .",
+            "schema facts",
+        ),
+        (
+            "[?x, :twin, ?y] :- [?x, a, ?c], [?y, a, ?c] . [?x, a, :Node] :- [?x, :next, ?y] .",
+            "no subject or object in common",
+        ),
+    ],
+)
+def test_why_a_program_is_not_cut(rules: str, reason: str) -> None:
+    with pytest.raises(CannotCut, match=reason):
+        derived(CHAIN, parse_program(f"{PREFIXES} {rules}"), 2)
+
+
+@given(
+    st.dictionaries(st.integers(0, 5), st.lists(st.integers(0, 99), unique=True, max_size=9), max_size=4),
+    st.integers(1, 4),
+)
+def test_rows_have_all_facts(facts: dict[int, list[int]], size: int) -> None:
+    keys = {p: np.array(sorted(found), np.uint64) for p, found in facts.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed_facts, "FACTS_PER_ROW", size)
+        rows = list(packed_rows(OWN, 3, keys))
+    unpacked_rows = [[*unpacked(row["content"][0].as_buffer())] for row in rows]
+    assert all(0 < sum(part.size for _, part in row) <= size for row in unpacked_rows)
+    found: dict[int, list[int]] = {}
+    for row in unpacked_rows:
+        for predicate, part in row:
+            found.setdefault(predicate, []).extend(part.tolist())
+    assert found == {p: sorted(those) for p, those in facts.items() if those}
