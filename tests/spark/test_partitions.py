@@ -114,7 +114,7 @@ class LocalRounds:
                 if name is not None and (name in on_driver.predicates or is_class):
                     subject, value = map(local.encode, ends)
                     given.add_new(name, [np.array([subject << 32 | value], np.uint64)])
-        index = Engine(given, compiled, None).fixpoint.index
+        index = Engine(given, compiled).fixpoint.index
         for predicate, relation in self.explicit.relations():
             if local.encode(decode(predicate)) == compiled.rdf_type:
                 local.encode_all([decode(term) for term in relation.object_terms().tolist()])

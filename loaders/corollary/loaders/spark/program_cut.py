@@ -188,7 +188,7 @@ class _Cutting:
         for facts in ({p: [keys] for p, keys in self._schema.items()}, outline):
             for predicate, parts in facts.items():
                 index.add_new(predicate, parts)
-        return Engine(index, self._compiled(rules), None).fixpoint.index
+        return Engine(index, self._compiled(rules)).fixpoint.index
 
     def _watched(self, compiled: CompiledProgram, rule: Rule) -> set[int]:
         """The predicates that a rule concludes, if it joins data, and filters what it joins; else none."""
