@@ -106,3 +106,17 @@ def test_documents_are_for_another_command(tmp_path: Path) -> None:
     assert (
         "this is no snapshot; of RDF files, `corollary materialise FILE... -o NAME.snapshot`" in done.stderr
     )
+
+
+@pytest.mark.parametrize("form", ["snapshot", "encoded"])
+def test_writing_is_reported(tmp_path: Path, form: str) -> None:
+    """All facts, and a share that rises to 1."""
+    (tmp_path / "in.trig").write_text(TRIG)
+    store = CorollaryStore(rules="owl2rl")
+    store.load(str(tmp_path / "in.trig"))
+    told: list[tuple[str, int, float | None]] = []
+    save = store.save_snapshot if form == "snapshot" else store.save_encoded
+    save(tmp_path / "closed", progress=lambda *step: told.append(step))
+    shares = [share for _, _, share in told if share is not None]
+    assert shares == sorted(shares)
+    assert (told[-1][1], shares[-1]) == (len(store), 1.0)

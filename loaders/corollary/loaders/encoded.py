@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -43,14 +43,16 @@ from corollary.loaders.formats import input_error
 from corollary.loaders.snapshots import data_set_in
 from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.reasoner.closed_under import ClosedUnder
-from corollary.reasoner.snapshot_file import MappedSnapshot
+from corollary.reasoner.snapshot_file import MappedSnapshot, Progress, no_progress
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
 
 if TYPE_CHECKING:
     import pyarrow
 
 
-def save_encoded(path: str | os.PathLike[str], data: EncodedDataSet) -> None:
+def save_encoded(
+    path: str | os.PathLike[str], data: EncodedDataSet, progress: Progress = no_progress
+) -> None:
     """Write a data set to the folder ``path``. The folder appears complete or not at all.
 
     Precondition: ``data.inferred`` and ``data.explicit`` are disjoint. An older data set at ``path`` is
@@ -63,10 +65,11 @@ def save_encoded(path: str | os.PathLike[str], data: EncodedDataSet) -> None:
         shutil.rmtree(partial, ignore_errors=True)  # left by a killed process with the same process id
         partial.mkdir()
         try:
+            reported = _reporter(data.explicit.fact_count() + data.inferred.fact_count(), progress)
             files = {
                 **_write_terms(partial, data.dictionary),
-                **_write_facts(partial, EXPLICIT, data.explicit),
-                **_write_facts(partial, INFERRED, data.inferred),
+                **_write_facts(partial, EXPLICIT, data.explicit, reported),
+                **_write_facts(partial, INFERRED, data.inferred, reported),
             }
             facts = {"explicit": data.explicit.fact_count(), "inferred": data.inferred.fact_count()}
             if data.fingerprint is not None:
@@ -150,9 +153,24 @@ def _write_terms(folder: Path, dictionary: TermDictionary) -> dict[str, dict[str
     return files
 
 
-def _write_facts(folder: Path, part: str, index: TripleIndex) -> dict[str, dict[str, Any]]:
+def _reporter(total: int, progress: Progress) -> Callable[[Columns], Columns]:
+    """A function that returns columns as they are, and reports the facts so far."""
+    done = 0
+
+    def reported(columns: Columns) -> Columns:
+        nonlocal done
+        done += columns[0].size
+        progress("writing facts", done, done / total)
+        return columns
+
+    return reported
+
+
+def _write_facts(
+    folder: Path, part: str, index: TripleIndex, reported: Callable[[Columns], Columns] = lambda c: c
+) -> dict[str, dict[str, Any]]:
     name = f"{part}/part-00000.parquet"
-    tables = map(_fact_table, index.batches(ROWS_PER_GROUP, legal=False))
+    tables = map(_fact_table, map(reported, index.batches(ROWS_PER_GROUP, legal=False)))
     return {name: _write(folder, name, chain([_fact_table(TripleIndex().columns())], tables))}
 
 

@@ -28,6 +28,7 @@ from corollary.loaders.into_reasoner import Receiver
 from corollary.loaders.translating import Translation, new_labels
 from corollary.program.fingerprint import fingerprint
 from corollary.reasoner.quads import Quads
+from corollary.reasoner.snapshot_file import Progress, no_progress
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
 from corollary.terms.dictionary import Kind, TermDictionary
@@ -39,7 +40,7 @@ TakeUp = Callable[[Version, TripleIndex], None]
 """Makes an index I of a version: ``Deriver.adopt``. Raises ``CannotAdopt``."""
 
 
-def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
+def save(version: Version, path: str | os.PathLike[str], home: int, progress: Progress = no_progress) -> None:
     """Write E and I as a data set. If the default graph is empty, ``home`` takes its place.
 
     Precondition: ``version.state`` is derived. Raises CorollaryError if the version has formulas.
@@ -61,7 +62,7 @@ def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
         TripleIndex() if result is None else result.generalised(),
         None if result is None else _fingerprint(result),
     )
-    save_encoded(path, data)
+    save_encoded(path, data, progress)
 
 
 def _fingerprint(result: MaterialisedView) -> str | None:

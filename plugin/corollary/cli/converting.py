@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from corollary.cli.commands import main
 from corollary.cli.input_options import DEFAULT_RULES
 from corollary.cli.progress import stage
+
+if TYPE_CHECKING:
+    from corollary.loaders import Progress
 
 FORMS = ("snapshot", "encoded", "store")
 
@@ -50,11 +54,11 @@ def convert(source: Path, target: Path, form: str | None, rules: tuple[str, ...]
     from corollary.loaders.encoded_format import is_encoded
 
     chosen = form or _form_of(target)
-    with stage("converting", {}):
+    with stage("converting", {}) as current:
         if is_encoded(source):
-            _convert_data_set(source, target, chosen)
+            _convert_data_set(source, target, chosen, current.update)
         else:
-            _convert_folder(source, target, chosen, rules or (DEFAULT_RULES,))
+            _convert_folder(source, target, chosen, rules or (DEFAULT_RULES,), current.update)
     click.echo(f"{target} written", err=True)
 
 
@@ -65,15 +69,15 @@ def _form_of(target: Path) -> str:
     return _SUFFIXES.get(target.suffix, "store")
 
 
-def _convert_data_set(source: Path, target: Path, form: str) -> None:
+def _convert_data_set(source: Path, target: Path, form: str, progress: Progress) -> None:
     from corollary.loaders.encoded import load_encoded, save_encoded
     from corollary.loaders.opened_data_sets import contents_of_data_set
     from corollary.reasoner.snapshot_file import write_snapshot
 
     if form == "snapshot":
-        write_snapshot(target, contents_of_data_set(source))
+        write_snapshot(target, contents_of_data_set(source), progress=progress)
     elif form == "encoded":
-        save_encoded(target, load_encoded(source))
+        save_encoded(target, load_encoded(source), progress)
     else:
         _keep_in_folder(source, target)
 
@@ -99,7 +103,9 @@ def _keep_in_folder(source: Path, target: Path) -> None:
     reasoner.close()
 
 
-def _convert_folder(source: Path, target: Path, form: str, rules: tuple[str, ...]) -> None:
+def _convert_folder(
+    source: Path, target: Path, form: str, rules: tuple[str, ...], progress: Progress
+) -> None:
     from corollary.cli.verifying import store_file
     from corollary.language import CorollaryError
     from corollary.store import CorollaryStore
@@ -111,9 +117,9 @@ def _convert_folder(source: Path, target: Path, form: str, rules: tuple[str, ...
     store = CorollaryStore(rules=list(rules))
     store.open(os.fspath(source), read_only=True)
     if form == "snapshot":
-        store.save_snapshot(target)
+        store.save_snapshot(target, progress=progress)
     elif form == "encoded":
-        store.save_encoded(target)
+        store.save_encoded(target, progress=progress)
     else:
         store.save(target)
     store.close()

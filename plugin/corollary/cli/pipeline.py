@@ -71,8 +71,9 @@ def run_and_save(files: tuple[str, ...], rules: tuple[str, ...], reading: Readin
     store = loaded(files, rules, reading, seconds)
     materialisation = store.materialise()
     assert materialisation is not None
-    with stage("write", seconds):
-        (store.save_snapshot if target.suffix == ".snapshot" else store.save_encoded)(target)
+    with stage("write", seconds) as current:
+        save = store.save_snapshot if target.suffix == ".snapshot" else store.save_encoded
+        save(target, progress=current.update)
     return Run(files, rules, materialisation, seconds)
 
 

@@ -213,27 +213,29 @@ class Reasoner:
             raise CorollaryError(f"inferred is 'derive' or 'adopt', not {inferred!r}")
         return self._deriver.adopt if inferred == "adopt" else None
 
-    def save_encoded(self, path: str | os.PathLike[str]) -> None:
+    def save_encoded(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Write E and I as an encoded data set: a folder for Parquet readers.
 
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
         cannot be written, CorollaryError if there are N3 formulas.
         """
         from corollary.loaders.reasoner_datasets import save
+        from corollary.reasoner.snapshot_file import no_progress
 
         version = self.settled()
-        save(version, path, version.terms.default)
+        save(version, path, version.terms.default, progress or no_progress)
 
-    def save_snapshot(self, path: str | os.PathLike[str]) -> None:
+    def save_snapshot(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Write E and I as a snapshot: one file, which ``open`` maps instead of reading it.
 
-        The file appears completely or not at all, and replaces an older one. Derives first. Raises
-        CorollaryError if it cannot be written.
+        The file appears completely or not at all, and replaces an older one. Derives first. ``progress`` is
+        called as by ``load``. Raises CorollaryError if the file cannot be written.
         """
-        from corollary.reasoner.snapshot_file import contents_of, write_snapshot
+        from corollary.reasoner.snapshot_file import contents_of, no_progress, write_snapshot
 
         version = self.settled()
-        write_snapshot(Path(path), contents_of(version, version.terms.default))
+        contents = contents_of(version, version.terms.default)
+        write_snapshot(Path(path), contents, progress=progress or no_progress)
 
     def bind(self, prefix: str, namespace: str) -> None:
         """Bind a prefix: explanations and reports print the IRIs of the namespace with it."""

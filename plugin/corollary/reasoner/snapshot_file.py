@@ -86,7 +86,20 @@ class Contents:
     closed: ClosedUnder
 
 
-def write_snapshot(place: Path, contents: Contents, counts: tuple[int, ...] | None = None) -> int:
+Progress = Callable[[str, int, float | None], None]
+"""Callback for progress: the current activity, facts so far, share done (0 to 1; None if unknown)."""
+
+
+def no_progress(text: str, facts: int, share: float | None) -> None:
+    """Do nothing."""
+
+
+def write_snapshot(
+    place: Path,
+    contents: Contents,
+    counts: tuple[int, ...] | None = None,
+    progress: Progress = no_progress,
+) -> int:
     """Write a snapshot: the file appears completely, or not at all. Returns the checksum of its header.
 
     ``counts`` are the numbers of terms of each kind to be written, by default all. Precondition: E is a
@@ -101,7 +114,7 @@ def write_snapshot(place: Path, contents: Contents, counts: tuple[int, ...] | No
             file.add(f"{name}.offsets", "i8", [offsets])
             file.add(f"{name}.entries", "u8", [table.entries(count)])
         relations = sorted(contents.facts.relations())
-        _write_facts(file, relations)
+        _write_facts(file, relations, progress)
         _write_parts(file, relations, contents.quads)
         for name, content in contents.others.items():
             file.add(f"others.{name}", "u1", [np.frombuffer(content, np.uint8)])
@@ -119,7 +132,7 @@ def write_snapshot(place: Path, contents: Contents, counts: tuple[int, ...] | No
         )
 
 
-def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]]) -> None:
+def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]], progress: Progress) -> None:
     """Write I: all relations in both orders, and the table of relations."""
     file.add("facts.predicates", "u4", [np.array([p for p, _ in relations], np.uint32)])
     sizes = np.array([0, *(len(relation) for _, relation in relations)], np.int64)
@@ -128,10 +141,19 @@ def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]]) -> N
     for name, ends, is_inverse in zip(ORDERS, ("subjects", "objects"), (False, True), strict=True):
         fences: list[Keys] = []
         counts: list[int] = []
+        done = int(sizes.sum()) if is_inverse else 0
         chunks = _chunks(relations, is_inverse, fences, counts)
-        file.add(name, "u8", chunks)
+        file.add(name, "u8", _reported(chunks, done, 2 * int(sizes.sum()), progress))
         file.add(f"{name}.fences", "u8", fences)
         file.add(f"facts.{ends}", "i8", [np.array(counts, np.int64)])
+
+
+def _reported(parts: Iterable[Keys], done: int, total: int, progress: Progress) -> Iterator[Keys]:
+    """The parts, of which each is reported. All facts are written twice: ``total`` counts both orders."""
+    for keys in parts:
+        yield keys
+        done += keys.size
+        progress("writing facts", done // 2, done / total)
 
 
 def _chunks(

@@ -449,23 +449,25 @@ class CorollaryStore(GraphStore):
         reasoner = self.reasoner
         return load(reasoner.versions, path, StoreReceiver(self, graph), reasoner.taking_up(inferred))
 
-    def save_encoded(self, path: str | os.PathLike[str]) -> None:
+    def save_encoded(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Write the explicit and inferred triples as an encoded data set: a folder for Parquet readers.
 
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
         cannot be written, CorollaryError if the store has N3 formulas.
         """
         from corollary.loaders.reasoner_datasets import save
+        from corollary.reasoner.snapshot_file import no_progress
 
         version = self.reasoner.settled()
-        save(version, path, self.target(version, None))
+        save(version, path, self.target(version, None), progress or no_progress)
 
-    def save_snapshot(self, path: str | os.PathLike[str]) -> None:
+    def save_snapshot(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Write the explicit and inferred triples as a snapshot: see ``Reasoner.save_snapshot``."""
-        from corollary.reasoner.snapshot_file import contents_of, write_snapshot
+        from corollary.reasoner.snapshot_file import contents_of, no_progress, write_snapshot
 
         version = self.reasoner.settled()
-        write_snapshot(Path(path), contents_of(version, self.target(version, None)))
+        contents = contents_of(version, self.target(version, None))
+        write_snapshot(Path(path), contents, progress=progress or no_progress)
 
 
 def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
