@@ -152,6 +152,19 @@ def test_what_is_acknowledged_under_load_survives_a_kill(file: Path, tmp_path: P
     assert kept.keys() >= set(done) and all(len(both) == 2 for both in kept.values())
 
 
+@pytest.mark.parametrize("form", ["snapshot", "encoded"])
+def test_what_is_closed_is_served_as_it_is(file: Path, form: str) -> None:
+    file.write_text(f"{FACTS}<{EX}rex> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{EX}Dog> .\n")
+    closed = file.with_name(f"closed.{form}")
+    subprocess.run([COMMAND, "materialise", file, "-o", closed], check=True, capture_output=True)
+    with served(closed, "--as-is") as (_, address):
+        assert is_animal(address, "rex")
+        query = {"subject": f"<{EX}rex>", "predicate": "a", "object": f"<{EX}Animal>"}
+        assert httpx.get(f"{address}/explain", params=query).json()["status"] == "inferred"
+        refused = httpx.post(f"{address}/update", content="INSERT DATA {}", headers={"Content-Type": UPDATE})
+        assert refused.status_code == 403
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 def test_https_is_served(file: Path) -> None:
     certificate, key = file.with_name("cert.pem"), file.with_name("key.pem")
@@ -173,6 +186,9 @@ def test_mistakes_are_told_in_one_message(file: Path, monkeypatch: pytest.Monkey
 
     assert "--store" in said()
     assert "no/such" in said("no/such.ttl", "--port", "0")
+    assert "cannot be changed" in said(file, "--as-is", "--writable")
+    assert "cannot be changed" in said(file, "--as-is", "--store", file.parent / "folder")
+    assert "--as-is takes one data set" in said(file, "--as-is", "--port", "0")
     assert "--tls-cert" in said(file, "--tls-cert", file)
     assert "cannot be written" in said(file, "--access-log", file.parent / "none" / "log", "--port", "0")
     assert "the token cannot be read" in said(file, "--writable", "--token-file", file.parent / "none")

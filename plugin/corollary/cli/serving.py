@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corollary.cli.commands import main
-from corollary.cli.input_options import DEFAULT_RULES, Reading, reading_options, rules_option, together
+from corollary.cli.input_options import (
+    DEFAULT_RULES,
+    Reading,
+    as_is_option,
+    reading_options,
+    rules_option,
+    together,
+)
 from corollary.cli.pipeline import load_program, reason
 from corollary.cli.progress import stage
 
@@ -58,6 +65,7 @@ _serving_options = together(
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @rules_option
 @reading_options
+@as_is_option
 @_serving_options
 def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **options: Any) -> None:
     """Serve FILE... and everything that follows from them over HTTP.
@@ -66,17 +74,21 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
     /sparql answers queries, /graphs has the graphs, / is a page to query, browse and explain in.
     Nothing can be changed without --writable, and then only with the token.
 
-    With --store the facts are kept in a folder; FILE... are added to those that are there. Ctrl-C ends the
-    server when the running requests are answered.
+    With --store the facts are kept in a folder; FILE... are added to those that are there. With --as-is a
+    snapshot or data set is served at once, without reasoning. Ctrl-C ends the server when the running
+    requests are answered.
 
     \b
     Examples:
       corollary serve university/* --rules owl2rl
       corollary serve --store pets --writable --token-file token.txt
+      corollary serve closed.snapshot --as-is
       curl http://127.0.0.1:7200/sparql --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 5'
     """
     if not files and not options["folder"]:
         raise click.UsageError("name FILE..., or a folder with --store")
+    if reading.as_is and (options["folder"] or options["writable"]):
+        raise click.UsageError("what is served --as-is cannot be changed: leave out --store and --writable")
     _need_extra()
     from corollary.kernels.limits import Cancellation, Limits, limited
     from corollary.serve.connections import listening, server_of
