@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from corollary.kernels.arrow import compute, within_limits
-from corollary.kernels.limits import Cancellation, Cancelled, Limits, limited
+from corollary.kernels.limits import Cancellation, Cancelled, LimitExceeded, Limits, limited
 from corollary.kernels.tuning import MIN_BYTES_FOR_ARROW_THREAD
 
 LARGE = pyarrow.array(np.zeros(MIN_BYTES_FOR_ARROW_THREAD, np.uint8))
@@ -34,6 +34,14 @@ def test_a_function_can_be_left() -> None:
         limited(Limits(), cancellation, within_limits, work, LARGE)
     assert begun.is_set() and not end.is_set()
     end.set()
+
+
+def test_large_results_are_reserved() -> None:
+    """A mask is small beside the column."""
+    limits = Limits(bytes=MIN_BYTES_FOR_ARROW_THREAD // 2)
+    with pytest.raises(LimitExceeded):
+        limited(limits, Cancellation(), compute.add, LARGE, 1)
+    assert len(limited(limits, Cancellation(), compute.equal, LARGE, 1)) == len(LARGE)
 
 
 def test_the_functions_are_those_of_arrow() -> None:

@@ -20,6 +20,7 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     Returns the first row of each value, and for every row the number of its value. Cost: linear if the column
     ascends, or if it has integers that are not far apart; else that of sorting it.
     """
+    reserve(17 * keys.size)
     fresh = np.ones(keys.size, np.bool_)
     drops = _drops(keys)
     if not drops:  # joins often return sorted rows
@@ -29,6 +30,7 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     if found is not None:
         return found
     order = order_of(keys)
+    reserve(24 * keys.size)
     ordered = keys[order]
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     numbers: Rows = np.empty(keys.size, np.int64)
@@ -44,6 +46,7 @@ def numbered(column: Column) -> tuple[Column, Rows]:
 
 def pack_tightly(first: Column, second: Column) -> Column | Keys:
     """As ``pack``: keys in the same order, but close together if each column has few values."""
+    reserve(8 * first.size)
     keys = pack(first, second)
     if keys.size < MIN_ROWS_FOR_TABLE or _drops(keys) < MIN_DROPS_FOR_TABLE:
         return keys

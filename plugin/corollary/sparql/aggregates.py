@@ -22,7 +22,7 @@ from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.arrow import compute
-from corollary.kernels.limits import check, reserve_text
+from corollary.kernels.limits import check, reserve, reserve_text
 from corollary.kernels.sorted import Column, Rows
 from corollary.language.constants import escape
 from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mentioned
@@ -211,7 +211,7 @@ def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: Que
     counts = np.bincount(groups, minlength=size)
     separator = large(escape(item.separator))
     lengths = compute.binary_length(texts).to_numpy() + compute.binary_length(separator).as_py()
-    reserve_text(int(lengths @ np.bincount(places, minlength=lengths.size)))
+    reserve(4 * int(lengths @ np.bincount(places, minlength=lengths.size)))  # taken, joined, quoted, entered
     ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), compute.take(texts, places))
     joined = compute.binary_join(lists, separator)

@@ -48,7 +48,7 @@ class WrittenLiterals:
 
     def ids_of(self, texts: Texts, ids: Column) -> None:
         """Write the ids of literals; new literals are added. ``ids`` is not written where a text is empty."""
-        reserve(int(texts.lengths.sum()))
+        reserve(2 * int(texts.lengths.sum()))  # the table may double
         numbers: Column = np.zeros(texts.starts.size, np.uint32)
         self.table.append(texts, QUOTE, 0, numbers)
         fresh = np.arange(self._ids.size, len(self.table), dtype=np.uint32)
