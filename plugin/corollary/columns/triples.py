@@ -191,7 +191,9 @@ class TripleIndex:
     def add(self, predicate: int, new: Pairs) -> None:
         """Add facts. Precondition: none of them is present."""
         if len(new):
-            self.replace(predicate, self.relation(predicate).plus_new(new), Relation(new))
+            has_directory = self._by_subject is not None or self._by_object is not None
+            relation = self.relation(predicate).plus_new(new)
+            self.replace(predicate, relation, Relation(new) if has_directory else None)
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
         """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""

@@ -205,8 +205,15 @@ class Recent:
 
     def __init__(self, facts: TripleIndex) -> None:
         self._facts = facts
-        self.predicates: Column = np.array(sorted(facts.all_predicates()), np.uint32)
+        self._predicates: Column | None = None
         self._classes: dict[int, Column] = {}
+
+    @property
+    def predicates(self) -> Column:
+        """The predicates, ascending."""
+        if self._predicates is None:
+            self._predicates = np.array(sorted(self._facts.all_predicates()), np.uint32)
+        return self._predicates
 
     def classes(self, predicate: int) -> Column:
         """The distinct objects of a predicate's facts."""

@@ -112,6 +112,10 @@ class Guards:
         """The facts of a predicate that are guards."""
         if predicate != self._rdf_type and predicate not in self.predicates:
             return NO_PAIRS
+        if predicate not in self.predicates and facts.keys.size <= MAX_FACTS_ONE_BY_ONE:
+            keys = facts.keys.tolist()
+            kept = keys if self.has_any_class else [key for key in keys if key & 0xFFFFFFFF in self._named]
+            return facts if len(kept) == len(keys) else Pairs(np.array(kept, np.uint64)) if kept else NO_PAIRS
         named = self.mask(predicate, facts)
         count = np.count_nonzero(named)
         return facts if count == named.size else Pairs(facts.keys[named]) if count else NO_PAIRS
