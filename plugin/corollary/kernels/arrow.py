@@ -25,9 +25,7 @@ class _Compute:
         return partial(call, getattr(compute, name))
 
 
-_WITHOUT_TEXTS = tuple(
-    ["match_", "find_", "starts_", "ends_", "equal", "not_equal", "less", "greater", "any", "max", "sum"]
-)
+_WITHOUT_TEXTS = "match_", "find_", "starts_", "ends_", "equal", "not_equal", "any", "max", "sum"
 """Beginnings of the names of functions with few bytes for each text."""
 
 
