@@ -38,10 +38,10 @@ def test_a_function_can_be_left() -> None:
 
 def test_large_results_are_reserved() -> None:
     """A mask is small beside the column."""
-    limits = Limits(bytes=MIN_BYTES_FOR_ARROW_THREAD // 2)
+    limits, one = Limits(bytes=MIN_BYTES_FOR_ARROW_THREAD // 2), pyarrow.scalar(1, pyarrow.uint8())
     with pytest.raises(LimitExceeded):
-        limited(limits, Cancellation(), compute.add, LARGE, 1)
-    assert len(limited(limits, Cancellation(), compute.equal, LARGE, 1)) == len(LARGE)
+        limited(limits, Cancellation(), compute.add, LARGE, one)
+    assert len(limited(limits, Cancellation(), compute.equal, LARGE, one)) == len(LARGE)
 
 
 def test_the_functions_are_those_of_arrow() -> None:
