@@ -68,7 +68,7 @@ class LocalRounds:
         self.program = cut.program
         ids = task_ids(tables, own)
         slots = tuple(10 * n + 7 for n in range(partitions))
-        self.work = Work(cut.program, own, ids, cut.everywhere, cut.copies, cut.watched, slots)
+        self.work = Work(cut.program, own, ids, cut.everywhere, cut.copies, cut.away, cut.watched, slots)
         starts = empty_rows(EXPLICIT, slots)
         rows = self.work.cut(EXPLICIT)(self._halves(batch))
         self.rows = self._grouped((*(starts.slice(n, 1) for n in range(partitions)), *rows))

@@ -24,6 +24,7 @@ from corollary.language import OWL, RDFS, Literal, constant_text, parse_constant
 from corollary.loaders.spark.closures import PAIRS
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.id_translation import IdTranslation
+from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST
 from corollary.plan.steps import Age
 from corollary.program.compile import is_virtual
 from corollary.program.compiled_program import CompiledProgram
@@ -121,20 +122,25 @@ class Values:
 
     def compared(self) -> list[Derived]:
         """SAME_VALUE and ILL_TYPED of the literals in explicit facts."""
-        is_odd = """not endswith(text, '"')"""  # with a datatype or a language
-        if self._translation.terms.where(f"id >= {FIRST_LITERAL} AND {is_odd}").isEmpty():
+        literals = self._translation.terms.where(f"id >= {FIRST_LITERAL}")
+        path = f"{self._folder}/values"
+        values = self._used(self._read(literals.where("""not endswith(text, '"')"""), path))
+        if values.isEmpty():
             return []
-        literals = self._literals
-        values = self._read(literals.where(is_odd), f"{self._folder}/values")
         found = self._ill_typed(values)
         values = values.where("value is not null")
-        if values.isEmpty():
-            return found
         plain = values.where("plain is not null").selectExpr("plain as text", "value").distinct()
-        members = values.select("id", "value").unionAll(literals.join(plain, "text").select("id", "value"))
+        equal = self._used(literals.join(_hinted(plain), "text").select("id", "value"))
+        members = values.select("id", "value").unionAll(equal)
         other = members.selectExpr("id as object", "value")
         pairs = members.withColumnRenamed("id", "subject").join(other, "value").where("subject <> object")
         return [*found, self._as_facts("SAME_VALUE", pairs)]
+
+    def _used(self, literals: DataFrame) -> DataFrame:
+        """The literals that explicit facts have. Reads all facts; shuffles them only if literals are many."""
+        used = self._explicit.where(f"object >= {FIRST_LITERAL}").selectExpr("object as id")
+        used = used.join(_hinted(literals.select("id")), "id", "left_semi").distinct()
+        return literals.join(used, "id", "left_semi")
 
     def _derived_of_equated(self, recent: DataFrame) -> list[Derived]:
         """Facts about literals that are new in owl:sameAs facts: all their datatypes, and comparisons."""
@@ -209,6 +215,13 @@ class Values:
         relation = self._translation.dictionary.encode(name)
         predicate = self._translation.id(relation)
         return relation, pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
+
+
+def _hinted(table: DataFrame) -> DataFrame:
+    """The table, to be broadcast if it has few rows."""
+    from pyspark.sql import functions as F
+
+    return F.broadcast(table) if table.count() <= MAX_ROWS_BROADCAST else table
 
 
 def _ends(facts: DataFrame) -> DataFrame:

@@ -1,7 +1,7 @@
 """Facts as rows of bytes: what tasks that reason on partitions read and hand out.
 
-A row has facts of several predicates, packed. Spark moves a row without looking at its facts, so a shuffled
-fact costs 8 bytes and no work in Java.
+A row has facts of several predicates: the differences of their keys, compressed. Spark moves a row without
+looking at its facts, so a shuffled fact costs 1 to 3 bytes, and no work in Java.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corollary.columns import Candidates
-from corollary.columns.pairs import firsts
-from corollary.columns.triples import grouped
+from corollary.columns.pairs import NO_KEYS
 from corollary.kernels.sorted import Column, Keys
 from corollary.loaders.spark.tuning import FACTS_PER_ROW
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT
@@ -23,6 +22,9 @@ ROWS = "what string, target int, content binary"
 """The rows: what they are, the number of the partition or file they go to, and facts or a report."""
 
 ARROW = pa.schema([("what", pa.string()), ("target", pa.int32()), ("content", pa.binary())])
+
+CODEC = pa.Codec("zstd", compression_level=1)
+"""How keys are compressed. At this level it takes some 20 ns a fact, and a fourth of the bytes."""
 
 HASH_FACTOR, HASH_SHIFT = np.uint32(2654435769), np.uint32(12)
 """The multiplier of Fibonacci hashing (Knuth, volume 3, section 6.4), and the bits that are dropped."""
@@ -62,19 +64,24 @@ def row(what: str, target: int, content: bytes) -> pa.RecordBatch:
 def _packed(parts: list[tuple[int, Keys]]) -> bytes:
     names = np.array([predicate for predicate, _ in parts], np.uint64)
     sizes = np.array([keys.size for _, keys in parts], np.uint64)
-    head = np.array([len(parts)], np.uint64)
-    return np.concatenate([head, names, sizes, *(keys for _, keys in parts)]).tobytes()
+    head = np.concatenate((np.array([len(parts)], np.uint64), names, sizes))
+    steps = np.diff(
+        np.concatenate([keys for _, keys in parts] or [NO_KEYS]), prepend=np.uint64(0)
+    )  # modulo 2 ** 64
+    compressed: bytes = CODEC.compress(steps, asbytes=True)
+    return head.tobytes() + compressed
 
 
 def unpacked(content: pa.Buffer) -> Iterator[tuple[int, Keys]]:
-    """The facts of a row: predicates with keys, in their order. The keys are copies."""
-    words = np.frombuffer(content, np.uint64)
-    count = int(words[0])
-    start = 1 + 2 * count
-    named = zip(words[1 : 1 + count].tolist(), words[1 + count : start].tolist(), strict=True)
-    for predicate, size in named:
-        yield predicate, words[start : start + size].copy()
-        start += size
+    """The facts of a row: predicates with keys, in their order."""
+    count = int(np.frombuffer(content, np.uint64, 1)[0])
+    head = np.frombuffer(content, np.uint64, 1 + 2 * count)
+    names, sizes = head[1 : 1 + count].tolist(), head[1 + count :].tolist()
+    if not count:
+        return
+    steps = CODEC.decompress(content.slice(head.nbytes), 8 * sum(sizes))
+    keys = np.cumsum(np.frombuffer(steps, np.uint64), dtype=np.uint64)
+    yield from zip(names, np.split(keys, np.cumsum(sizes)[:-1]), strict=True)
 
 
 def gather(content: pa.Buffer, into: Candidates) -> None:
@@ -87,16 +94,6 @@ def homes(ids: Column, partitions: int) -> NDArray[np.uint16]:
     """The number of the partition at which each term is at home."""
     mixed = (ids * HASH_FACTOR) >> HASH_SHIFT
     return (mixed % np.uint32(partitions)).astype(np.uint16)
-
-
-def by_home(keys: Keys, ends: Column, partitions: int) -> Iterator[tuple[int, Keys]]:
-    """Group keys by the homes of ``ends``, in their order."""
-    yield from grouped(homes(ends, partitions).astype(np.uint32), keys)
-
-
-def by_subject(keys: Keys, partitions: int) -> Iterator[tuple[int, Keys]]:
-    """Group keys by the homes of their subjects."""
-    yield from by_home(keys, firsts(keys), partitions)
 
 
 class TaskIds:

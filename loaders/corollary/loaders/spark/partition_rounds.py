@@ -67,6 +67,10 @@ ANY = (2**32 - 2, 2**32 - 1)
 """Global ids for ``ANY_RESOURCE`` and ``ANY_LITERAL``: no term has them."""
 
 
+AS_IS = {"compression": "none", "parquet.enable.dictionary": "false"}
+"""How rows are written: their contents are compressed already."""
+
+
 class VoidCut(Exception):
     """Facts follow that were not expected when the program was cut."""
 
@@ -113,7 +117,7 @@ class PartitionedEvaluation:
             whole = reduce(_union, rows).repartition(len(self._slots), "target")
             is_first = not self.rounds
             path = self._path(self.rounds)
-            whole.mapInArrow(self._work.close(is_first=is_first), ROWS).write.parquet(path)
+            whole.mapInArrow(self._work.close(is_first=is_first), ROWS).write.options(**AS_IS).parquet(path)
             self.rounds += 1
             rows = self._next_rows()
 
@@ -124,7 +128,7 @@ class PartitionedEvaluation:
         rows = self._read(range(self.rounds), f"what = '{OWN}'")
         finished = f"{self._folder}/files"
         cut = rows.mapInArrow(self._work.sorted_into(bounds), ROWS)
-        cut.repartition(files, "target").mapInArrow(written, FILES).write.parquet(finished)
+        cut.repartition(files, "target").mapInArrow(written, FILES).write.options(**AS_IS).parquet(finished)
         found: Files = {}
         with Storage(self._spark).writing(folder) as write:
             for file in self._spark.read.schema(FILES).parquet(finished).toLocalIterator():
@@ -178,7 +182,9 @@ class PartitionedEvaluation:
             if data.counts[kind] + len(self.translation.new) + cut.dictionary.count(kind) > INDEX_MASK:
                 raise CannotCut("there are too many terms")
         ids = task_ids(self.translation.tables(), cut.dictionary)
-        work = Work(cut.program, cut.dictionary, ids, cut.everywhere, cut.copies, cut.watched, self._slots)
+        work = Work(
+            cut.program, cut.dictionary, ids, cut.everywhere, cut.copies, cut.away, cut.watched, self._slots
+        )
         return cut.of_values, work
 
     def _program_cut(self, *, is_strict: bool) -> ProgramCut:

@@ -25,10 +25,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from corollary.columns import Candidates, Delta, TripleIndex
-from corollary.columns.pairs import among, distinct, firsts, pack, seconds
+from corollary.columns import FIRST_VIRTUAL, Candidates, Delta, TripleIndex
+from corollary.columns.pairs import among, difference, distinct, firsts, pack, seconds
 from corollary.columns.triples import grouped
 from corollary.evaluate import CannotAdopt, adopt, materialise
+from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import Program
 from corollary.loaders.encoded_format import COLUMNS, GENERALISED, INFERRED
@@ -60,9 +61,9 @@ class Work:
     """What every task needs: the rules, the facts that all partitions have, and where terms are at home.
 
     ``program`` are the rules for partitions, over ``dictionary``. ``everywhere`` are facts that all
-    partitions have, closed under the program. ``copies`` is the range of the predicates of copies.
-    ``watched`` are predicates of which no fact is expected. ``slots`` has the value of the column ``target``
-    for each partition.
+    partitions have, closed under the program. ``copies`` is the range of the predicates of copies, ``away``
+    maps the predicates of facts that go away to their own. ``watched`` are predicates of which no fact is
+    expected. ``slots`` has the value of the column ``target`` for each partition.
     """
 
     program: Program
@@ -70,6 +71,7 @@ class Work:
     ids: TaskIds
     everywhere: dict[int, Keys]
     copies: range
+    away: dict[int, int]
     watched: frozenset[int]
     slots: tuple[int, ...]
 
@@ -107,28 +109,27 @@ class Work:
         )
         everywhere = Delta(self.everywhere)
         known = explicit | own | kept | everywhere
-        new = self._new(known, sent - known, is_first=is_first)
+        new = self._new(known, sent - known, target, is_first=is_first)
         found: dict[str, dict[int, Keys]] = {OWN: {}, KEPT: {}, SENT: {}}
         stated = dict((everywhere - explicit).items()) if is_first else {}
         for predicate, keys in stated.items():
-            if predicate not in self.copies:
+            if predicate not in self.copies and predicate not in self.away:
                 found[OWN][predicate] = keys[self._at_home(predicate, keys, target)]
         for predicate, keys in new.items():
             is_at_home, is_odd = self._at_home(predicate, keys, target), self._mentions_copies(keys)
-            is_own = is_at_home & ~is_odd & (predicate not in self.copies)
-            earlier = [found[OWN][predicate]] if predicate in found[OWN] else []
-            found[OWN][predicate] = np.concatenate((*earlier, keys[is_own]))
+            is_own = is_at_home & ~is_odd & (predicate not in self.copies and predicate not in self.away)
+            _append(found[OWN], predicate, keys[is_own])
             found[KEPT][predicate] = keys[~is_own]
-            found[SENT][predicate] = keys[~is_at_home & ~is_odd]
+            _append(found[SENT], self.away.get(predicate, predicate), keys[~is_at_home & ~is_odd])
         if is_first:
             yield from packed_rows(EXPLICIT, target, dict(explicit.items()))
         for what in (OWN, KEPT):
             yield from packed_rows(what, target, found[what])
         yield from self._rows(SENT, found[SENT])
-        is_void = not self.watched.isdisjoint(new.all_predicates())
+        is_void = not self.watched.isdisjoint(self.away.get(p, p) for p in new.all_predicates())
         yield row(REPORT, target, json.dumps({"is_void": is_void, **self._report(found)}).encode())
 
-    def _new(self, known: Delta, arrived: Delta, *, is_first: bool) -> Delta:
+    def _new(self, known: Delta, arrived: Delta, target: int, *, is_first: bool) -> Delta:
         """The facts that are new in a partition: those that arrived, and what follows.
 
         Precondition: unless ``is_first``, the known facts are closed under the program.
@@ -138,12 +139,26 @@ class Work:
             try:
                 view = adopt(facts, facts, self.program, self.dictionary, schema_is_alone=True)
                 view.engine.add(arrived.candidates())
-                return Delta.of(view.engine.fixpoint.index.difference(facts))
+                return self._settled(view.engine, target) - facts
             except (CannotAdopt, ModuleRejectsRule):
                 pass  # start from scratch
         together = TripleIndex(dict((known | arrived).relations()))
-        closed = materialise(together, self.program, self.dictionary).index
-        return Delta.of(closed.difference(facts))
+        view = materialise(together, self.program, self.dictionary)
+        return self._settled(view.engine, target) - facts
+
+    def _settled(self, engine: Engine, target: int) -> Delta:
+        """All facts, after those that were to go away, but are at home here, have been added."""
+        while True:
+            index = engine.fixpoint.index
+            coming: Candidates = {}
+            for predicate, own in self.away.items():
+                keys = index.keys(predicate)
+                keys = difference(keys[self._at_home(own, keys, target)], index.keys(own))
+                if keys.size:
+                    coming[own] = [keys]
+            if not coming:
+                return Delta.of(index.but_for(p for p in index.all_predicates() if p >= FIRST_VIRTUAL))
+            engine.add(coming)
 
     def _homes(self, predicate: int, keys: Keys) -> NDArray[np.uint16]:
         """The number of the partition where each fact is at home: by subject, copies by object."""
@@ -154,10 +169,11 @@ class Work:
         return found
 
     def _mentions_copies(self, keys: Keys) -> Mask:
-        """The facts about predicates of copies, which follow by rules that read facts of any predicate."""
+        """The facts about predicates of the cut, which follow by rules that read facts of any predicate."""
         found = np.zeros(keys.size, np.bool_)
+        first, last = self.copies.start, self.copies.stop + len(self.away)
         for ends in (firsts(keys), seconds(keys)):
-            found |= (ends >= self.copies.start) & (ends < self.copies.stop)
+            found |= (ends >= first) & (ends < last)
         return found
 
     def _rows(self, what: str, facts: Mapping[int, Keys]) -> Batches:
@@ -212,6 +228,10 @@ class Work:
                     yield from packed_rows(GENERALISED, number, {name: piece[legal:]})
 
         return into_files
+
+
+def _append(facts: dict[int, Keys], predicate: int, keys: Keys) -> None:
+    facts[predicate] = np.concatenate((facts[predicate], keys)) if predicate in facts else keys
 
 
 def written(batches: Batches) -> Batches:

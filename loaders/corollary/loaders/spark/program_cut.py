@@ -7,7 +7,10 @@ home at their objects: ``[?u, a, :C] :- [?u, :p, ?v], [?v, a, :D]`` becomes
     [?u, :p-by-object, ?v] :- [?u, :p, ?v] .
     [?u, a, :C] :- [?u, :p-by-object, ?v], [?v, a, :D] .
 
-Each instance of such a rule has its premises in one partition only, and each fact is derived where they are.
+Each instance of such a rule has its premises in one partition only. Where the head has another subject, as
+here, the fact goes *away*: the head has a predicate of its own, which no rule reads, until the fact is at
+home. So what follows from the fact is derived there only.
+
 The literature calls the shared variable a discriminating variable, and has shown when a program may be cut:
 Ganguly, Silberschatz and Tsur (SIGMOD 1990), Wolfson and Silberschatz (SIGMOD 1988). Weaver and Hendler (ISWC
 2009) cut RDFS in this way, with the schema at every processor; Shaw, Koutris, Howe and Suciu (Datalog 2.0,
@@ -83,7 +86,8 @@ class CannotCut(Exception):
 class ProgramCut:
     """The rules for partitions over a dictionary, the facts that all partitions have, and the copies.
 
-    ``everywhere`` is closed under the program. ``copies`` is the range of the ids of copied predicates.
+    ``everywhere`` is closed under the program. ``copies`` is the range of the ids of copied predicates;
+    ``away`` maps predicates for facts that go away to their own. The ids of both are the dictionary's last.
     ``of_values`` are further rules: each has one atom, about values of literals. ``watched`` are predicates:
     if facts of them follow, the cut is void.
     """
@@ -92,6 +96,7 @@ class ProgramCut:
     dictionary: TermDictionary
     everywhere: dict[int, Keys]
     copies: range
+    away: dict[int, int]
     of_values: tuple[CompiledRule, ...]
     watched: frozenset[int]
 
@@ -155,6 +160,7 @@ class _Cutting:
         self._written = list(dict.fromkeys(map(schema.compiled.written, others)))
         self._source = schema.compiled.source
         self._copies: dict[int, IRI] = {}
+        self._away: dict[int, IRI] = {}
         self._rules: dict[Rule, None] = {}
 
     def cut(self, outline: Candidates, *, is_strict: bool) -> ProgramCut:
@@ -262,21 +268,36 @@ class _Cutting:
             if not (variables(element.expression) <= guarded or _is_by_ids(core(element.expression))):
                 raise CannotCut(f"{called(form)} compares values of data")
         data = self._data(form)
-        if len(data) < 2:
+        if not data:
             self._rules[written] = None
             return
-        shared = self._shared(form, data)
+        shared = form.atoms[data[0]].s if len(data) == 1 else self._shared(form, data)
         by_object = [i for i in data if form.atoms[i].s != shared]
-        if not by_object:
+        away = [i for i, head in enumerate(form.heads) if head.s != shared]
+        names = {form.atoms[i].p for i in by_object} | {form.heads[i].p for i in away}
+        fixed = form.guarded | {name for name in names if name < 0}
+        if not by_object and all(form.heads[i].p >= 0 for i in away):
+            self._rules[self._with_heads_away(written, {i: form.heads[i].p for i in away})] = None
+            return
+        rows = distinct_rows(rows, sorted(fixed)) if fixed else Batch.start()
+        if rows.size + len(self._rules) > MAX_RULES_CUT:
+            if by_object:
+                raise CannotCut(f"{called(form)} joins by objects, and has {rows.size:,} instances")
             self._rules[written] = None
             return
-        names = {form.atoms[i].p for i in by_object if form.atoms[i].p < 0}
-        fixed = distinct_rows(rows, sorted(form.guarded | names)) if form.guarded | names else Batch.start()
-        if fixed.size + len(self._rules) > MAX_RULES_CUT:
-            raise CannotCut(f"{called(form)} joins by objects, and has {fixed.size:,} instances")
-        for row in range(fixed.size):
-            ids = {v: int(column[row]) for v, column in fixed.columns.items()}
-            self._rules[self._instance(form, filters, ids, by_object)] = None
+        for row in range(rows.size):
+            ids = {v: int(column[row]) for v, column in rows.columns.items()}
+            instance = self._instance(form, filters, ids, by_object)
+            predicates = {i: ids.get(form.heads[i].p, form.heads[i].p) for i in away}
+            self._rules[self._with_heads_away(instance, predicates)] = None
+
+    def _with_heads_away(self, rule: Rule, predicates: Mapping[int, int]) -> Rule:
+        """The rule with other predicates for some heads, by their position."""
+        heads = list(rule.heads)
+        for position, predicate in predicates.items():
+            name = self._away.setdefault(predicate, IRI(f"corollary:away:{len(self._away)}"))
+            heads[position] = replace(heads[position], predicate=name)
+        return replace(rule, heads=tuple(heads))
 
     def _shared(self, form: CompiledRule, data: Iterable[int]) -> int:
         """The variable that all data atoms share as subject or object; as subject in the most of them."""
@@ -329,11 +350,12 @@ class _Cutting:
         for copy in self._copies.values():
             self._dictionary.encode(constant_text(copy))
         copies = range(first, self._dictionary.count(Kind.IRI))
+        away = {self._dictionary.encode(constant_text(name)): p for p, name in self._away.items()}
         schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
         closed = materialise(schema, program, self._dictionary).index
         everywhere = {p: closed.keys(p) for p in closed.predicates()}
         of_values = tuple(self._about_values)
-        return ProgramCut(program, self._dictionary, everywhere, copies, of_values, watched)
+        return ProgramCut(program, self._dictionary, everywhere, copies, away, of_values, watched)
 
 
 def _without_filters(rule: Rule) -> Rule:

@@ -53,8 +53,8 @@ not given. Not tuned: a bound on the memory of a Python worker, some 1 GB and as
 BYTES_PER_PIECE = 1 << 23
 """Bytes of a file that the worker returns in one row. Not tuned: a bound on the memory for a row."""
 
-FACTS_PER_ROW = 1 << 18
-"""Facts that one row of packed facts has at most. Not tuned: a bound on the memory for a row, 2 MB."""
+FACTS_PER_ROW = 1 << 20
+"""Facts that one row of packed facts has at most. Not tuned: a bound on the memory for a row, 8 MB."""
 
 FACTS_PER_CUT = 1 << 20
 """Facts that are cut into partitions together. Not tuned: a bound on the memory of a task, 12 MB for ids."""
