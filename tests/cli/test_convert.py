@@ -120,3 +120,8 @@ def test_writing_is_reported(tmp_path: Path, form: str) -> None:
     shares = [share for _, _, share in told if share is not None]
     assert shares == sorted(shares)
     assert (told[-1][1], shares[-1]) == (len(store), 1.0)
+    told.clear()
+    assert store.verify(progress=lambda *step: told.append(step)).is_sound
+    shares = [share for _, _, share in told if share is not None]
+    assert shares == sorted(shares)
+    assert (told[-1][1] >= len(store), shares[-1]) == (True, 1.0)

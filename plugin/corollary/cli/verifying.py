@@ -35,11 +35,11 @@ def verify(folder: Path, as_json: bool) -> None:
     from corollary.store import CorollaryStore
 
     store_file(folder)
-    with stage("verifying", {}):
+    with stage("verifying", {}) as current:
         store = CorollaryStore(rules="none")
         try:
             store.open(str(folder), read_only=True)
-            found = store.verify()
+            found = store.verify(progress=current.update)
         except DamagedFolder as error:
             found = Verification(0, 0, 0, str(folder), (str(error),))
     if as_json:

@@ -412,14 +412,16 @@ class Reasoner:
         names = version.namespaces
         return self.limited(None, explanation, version.state, version.terms, names, goal, limit)
 
-    def verify(self) -> Verification:
+    def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check indexes, terms, I against reasoning from scratch, and the folder. Print the result.
 
-        Changes nothing. Cost: that of opening the folder, of sorting all facts, and of reasoning.
+        Changes nothing. ``progress`` is called as by ``load``, while indexes are checked. Cost: that of
+        opening the folder, of sorting all facts, and of reasoning.
         """
+        from corollary.reasoner.snapshot_file import no_progress
         from corollary.reasoner.verification import verification
 
-        return verification(self.settled())
+        return verification(self.settled(), progress or no_progress)
 
     def summary(self, owner: str = "Reasoner") -> StoreSummary | Closed:
         """The counts that are known without derivation; of a closed reasoner, its ``Closed`` version."""

@@ -14,6 +14,7 @@ from corollary.columns.pairs import Pairs, difference, intersection, swap
 from corollary.evaluate import MaterialisedView, materialise
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.quads import Quads, differences
+from corollary.reasoner.snapshot_file import Progress, no_progress
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, FIRST_BYTES, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts
@@ -49,20 +50,24 @@ class Verification:
         )
 
 
-def verification(version: Version) -> Verification:
+def verification(version: Version, progress: Progress = no_progress) -> Verification:
     """Check a version and its storage. Precondition: ``version.state`` is derived.
 
     I is compared with a materialisation from scratch. Cost: that of reasoning again.
     """
     state, quads, dictionary = version.state, version.quads, version.terms.dictionary
     problems = [*_of_facts(quads), *_of_terms(dictionary)]
-    for name, index in _indexes(quads, state.index):
+    indexes = list(_indexes(quads, state.index))
+    done, total = 0, sum(len(index.relation(p)) for _, index in indexes for p in index.all_predicates())
+    for name, index in indexes:
         for predicate in index.all_predicates():
             relation = index.relation(predicate)
             problems += [f"{name}: {_name(dictionary, predicate)}: {text}" for text in _of_relation(relation)]
             terms = np.concatenate(([predicate], relation.subject_terms(), relation.object_terms()))
             if not _are_known(dictionary, terms.astype(np.uint64)):
                 problems.append(f"{name}: {_name(dictionary, predicate)}: a term is unknown")
+            done += len(relation)
+            progress(f"checking {name}", done, done / total)
     if quads.union.difference(state.index).predicates():
         problems.append("what follows lacks explicit facts")
     if state.materialisation is not None:
