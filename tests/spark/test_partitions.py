@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, load
@@ -26,17 +27,17 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import materialise
 from corollary.evaluate.engine import Engine
 from corollary.language import RDF_TYPE, Builtin, Call, Filter, Program, Rule, Triple, Variable, parse_program
-from corollary.loaders.encoded_format import COLUMNS
+from corollary.loaders.encoded_format import COLUMNS, INFERRED
 from corollary.loaders.spark import packed_facts
 from corollary.loaders.spark.driver_schema import DriverSchema
 from corollary.loaders.spark.packed_facts import empty_rows, packed_rows, unpacked
 from corollary.loaders.spark.partition_rounds import ANY, VoidCut, local_outline, task_ids
-from corollary.loaders.spark.partition_task import EXPLICIT, OWN, REPORT, SENT, Work, outlined
+from corollary.loaders.spark.partition_task import EXPLICIT, OWN, REPORT, SENT, Work, outlined, written
 from corollary.loaders.spark.program_cut import CannotCut, cut_program
 from corollary.loaders.spark.schema import Schema
 from corollary.profiles import load_profile
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram
-from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
+from corollary.terms.dictionary import BULK_KINDS, FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, TermDictionary
 
 PREFIXES = """
 PREFIX : <http://e/>
@@ -73,6 +74,7 @@ class LocalRounds:
         rows = self.work.cut(EXPLICIT)(self._halves(batch))
         self.rows = self._grouped((*(starts.slice(n, 1) for n in range(partitions)), *rows))
         self.rounds = 0
+        self.sample: list[list[int]] = []
 
     def run(self) -> set[TextTriple]:
         """All inferred facts."""
@@ -80,21 +82,35 @@ class LocalRounds:
         while not self.rounds or any(b["what"][0].as_py() == SENT for b in self._all()):
             close = self.work.close(is_first=not self.rounds)
             new = [batch for rows in self.rows.values() for batch in close(iter(rows))]
-            if any(
-                b["what"][0].as_py() == REPORT and json.loads(b["content"][0].as_py())["is_void"] for b in new
-            ):
+            reports = [json.loads(b["content"][0].as_py()) for b in new if b["what"][0].as_py() == REPORT]
+            if any(report["is_void"] for report in reports):
                 raise VoidCut
+            self.sample += [fact for report in reports for fact in report["sample"]]
             kept = [] if not self.rounds else [b for b in self._all() if b["what"][0].as_py() != SENT]
             own += [batch for batch in new if batch["what"][0].as_py() == OWN]
-            self.rows = self._grouped(b for b in (*kept, *new) if b["what"][0].as_py() != "report")
+            self.rows = self._grouped(b for b in (*kept, *new) if b["what"][0].as_py() != REPORT)
             self.rounds += 1
-        columns = [np.empty(0, np.uint32)], [np.empty(0, np.uint32)], [np.empty(0, np.uint32)]
-        for batch in self.work.facts(iter(own)):
-            for name, parts in zip(("subject", "predicate", "object"), columns, strict=True):
-                parts.append(batch[name].to_numpy().astype(np.uint32))
-        found = TripleIndex.from_columns(*map(np.concatenate, columns))
-        assert found.fact_count() == sum(part.size for part in columns[0]), "a fact has one home"
-        return texts(found, self.everywhere)
+        return self._written(own)
+
+    def _written(self, rows: list[pa.RecordBatch]) -> set[TextTriple]:
+        """The facts of the files: ascending over the files, each once, those that are no triples apart."""
+        sample = sorted((p, s, o) for p, s, o in self.sample)
+        bounds = sorted({sample[len(sample) * n // 3] for n in (1, 2)} if sample else ())
+        by_file = self._grouped(self.work.sorted_into(bounds)(iter(rows)))
+        found: set[TextTriple] = set()
+        last: dict[str, tuple[int, int, int]] = {}
+        for number in sorted(by_file):
+            for file in written(iter(by_file[number])):
+                part = file["name"][0].as_py().rpartition("/")[0]
+                table = parquet.read_table(pa.BufferReader(file["content"][0].as_py()))
+                facts = list(zip(*(table.column(name).to_pylist() for name in COLUMNS), strict=True))
+                assert facts == sorted(set(facts)) and last.get(part, (-1, -1, -1)) < facts[0]
+                last[part] = facts[-1]
+                is_legal = [p < FIRST_BLANK_NODE and s < FIRST_LITERAL for p, s, _ in facts]
+                assert all(is_legal) if part == INFERRED else not any(is_legal)
+                decode = self.everywhere.decode
+                found |= {(decode(s), decode(p), decode(o)) for p, s, o in facts}
+        return found
 
     def _all(self) -> Iterator[pa.RecordBatch]:
         return (batch for rows in self.rows.values() for batch in rows)

@@ -11,9 +11,9 @@ where the engine adds the literals' own datatypes (docs/spark.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +45,9 @@ Batches = Iterator[pa.RecordBatch]
 
 Derived = tuple[int, "DataFrame"]
 """A virtual relation (its local id), and derived facts of it."""
+
+Find = Callable[[Sequence[int], Sequence[int]], set[int]]
+"""From predicates and terms to those of the terms that are in facts of these predicates."""
 
 SILENT = (f"<{RDFS}range>", f"<{OWL}allValuesFrom>")
 """Predicates whose facts do not request VALUE facts for a datatype: see ``modules.datatypes``."""
@@ -88,20 +91,19 @@ class Values:
         self._has_compared = True
         if summary.predicates[self._same_as]:
             found += self._derived_of_equated(recent)
-        return [*found, *self.derived_of_named(recent, schema)]
+        return [*found, *self.derived_of_named(partial(named_in, recent), schema)]
 
-    def derived_of_named(self, recent: DataFrame, schema: TripleIndex) -> list[Derived]:
-        """VALUE for the datatypes that recent facts, or rules, are the first to name."""
-        from pyspark.sql import functions as F
+    def derived_of_named(self, find: Find, schema: TripleIndex) -> list[Derived]:
+        """VALUE for the datatypes that recent facts, or rules, are the first to name.
 
+        ``find`` looks for given terms in recent facts of given predicates.
+        """
         news = {i: text[1:-1] for i, text in self._translation.new}
         self._datatypes |= {i: name for i, name in news.items() if name in SUPPORTED_DATATYPES}
         waiting = [i for i, name in self._datatypes.items() if name not in self._shown | self._to_show]
         if waiting:
-            ends = _ends(recent.where(F.col("predicate").isin(self._telling)))
-            rows = ends.where(F.col("id").isin(waiting)).distinct().collect()
             items = schema.relation(self._translation.dictionary.encode("MEMBER")).pairs().distinct_seconds()
-            named = {row.id for row in rows} | set(self._translation.outward(items).tolist())
+            named = find(self._telling, waiting) | set(self._translation.outward(items).tolist())
             self._to_show |= {self._datatypes[term_id] for term_id in named & set(waiting)}
         found: list[Derived] = []
         if self._to_show:
@@ -215,6 +217,15 @@ class Values:
         relation = self._translation.dictionary.encode(name)
         predicate = self._translation.id(relation)
         return relation, pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
+
+
+def named_in(facts: DataFrame, predicates: Sequence[int], terms: Sequence[int]) -> set[int]:
+    """The given terms that are subjects or objects of facts of the given predicates."""
+    from pyspark.sql import functions as F
+
+    has_any = F.col("subject").isin(terms) | F.col("object").isin(terms)
+    rows = _ends(facts.where(F.col("predicate").isin(predicates) & has_any)).distinct().collect()
+    return {row.id for row in rows}.intersection(terms)
 
 
 def _hinted(table: DataFrame) -> DataFrame:

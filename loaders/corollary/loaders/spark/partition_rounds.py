@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,7 @@ from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.id_translation import GlobalIds
-from corollary.loaders.spark.literal_values import Derived, Values
+from corollary.loaders.spark.literal_values import Derived, Find, Values, named_in
 from corollary.loaders.spark.load import Notify
 from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
 from corollary.loaders.spark.partition_task import (
@@ -111,7 +111,7 @@ class PartitionedEvaluation:
         rows = [
             self._spark.createDataFrame(starts, ROWS),
             explicit.mapInArrow(self._work.cut(EXPLICIT), ROWS),
-            *self._sent_by_driver(explicit),
+            *self._sent_by_driver(partial(named_in, explicit)),
         ]
         while rows:
             whole = reduce(_union, rows).repartition(len(self._slots), "target")
@@ -153,12 +153,17 @@ class PartitionedEvaluation:
         self.inferred += own
         self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
         self._notify(f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions")
-        recent = self._read(last, f"what = '{OWN}'").mapInArrow(self._work.facts, FACT_SCHEMA)
-        news = self._sent_by_driver(recent)
+        news = self._sent_by_driver(self._named_recently)
         if not (sent or news):
             return []
         known = self._read(range(self.rounds), f"what NOT IN ('{SENT}', '{REPORT}')")
         return [known, self._read(last, f"what = '{SENT}'"), *news]
+
+    def _named_recently(self, predicates: Sequence[int], terms: Sequence[int]) -> set[int]:
+        """Those of some terms that new facts of some predicates have."""
+        rows = self._read(range(self.rounds - 1, self.rounds), f"what = '{OWN}'")
+        found = rows.mapInArrow(self._work.naming(predicates, terms), "id long").distinct()
+        return {row.id for row in found.collect()}
 
     # Cutting
 
@@ -201,12 +206,12 @@ class PartitionedEvaluation:
 
     # Values of literals
 
-    def _sent_by_driver(self, recent: DataFrame) -> list[DataFrame]:
-        """Rows for the facts that follow from values of literals, given the recent facts."""
+    def _sent_by_driver(self, find: Find) -> list[DataFrame]:
+        """Rows for what follows from values of literals. ``find`` looks for terms in recent facts."""
         if self._values is None:
             return []
         news, self._news = self._news, []
-        news += self._values.derived_of_named(recent, self._schema.index)
+        news += self._values.derived_of_named(find, self._schema.index)
         heads = [head for relation, facts in news for head in self._heads(relation, facts)]
         return [facts.mapInArrow(self._work.cut(SENT), ROWS) for facts in heads]
 

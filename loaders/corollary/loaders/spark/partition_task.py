@@ -199,13 +199,20 @@ class Work:
         ends = (self.ids.outward(column) for column in (firsts(keys), seconds(keys)))
         return [np.repeat(names, keys.size), *ends]
 
-    # The result
+    def naming(self, predicates: Sequence[int], terms: Sequence[int]) -> Callable[[Batches], Batches]:
+        """The function from rows to those of the terms that are in facts of the predicates, by global ids."""
+        wanted = {int(p) for p in self.ids.inward(np.array(predicates, np.int64))}
+        known = np.sort(self.ids.inward(np.array(terms, np.int64)))
 
-    def facts(self, batches: Batches) -> Batches:
-        """From rows to facts with global ids."""
-        for predicate, keys in _facts_of(batches):
-            columns = map(pa.array, self._columns(predicate, keys))
-            yield pa.RecordBatch.from_arrays(list(columns), schema=FACTS)
+        def find(batches: Batches) -> Batches:
+            for predicate, keys in _facts_of(batches):
+                for ends in (firsts(keys), seconds(keys)) if predicate in wanted else ():
+                    found = self.ids.outward(distinct(ends[among(ends, known)]))
+                    yield pa.RecordBatch.from_arrays([pa.array(found)], names=["id"])
+
+        return find
+
+    # The result
 
     def sorted_into(self, bounds: Sequence[Fact]) -> Callable[[Batches], Batches]:
         """The function from rows to rows for files of a data set, with global ids.
