@@ -39,6 +39,9 @@ def filtered(
     by_ids = _by_ids(core(condition.element.expression), rule, translation)
     if by_ids is not None:
         return bindings.where(by_ids)
+    if not condition.needs:  # the bindings may have no columns, and then no batches
+        is_true = true_rows(Batch.start(), condition.element.expression, rule, TermDictionary())[0]
+        return bindings if is_true else bindings.limit(0)
     columns = bindings.columns
     read = sorted(condition.needs)
     for variable in read:
