@@ -23,7 +23,7 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import materialise as materialise_here
 from corollary.kernels import announcing
 from corollary.kernels.announcing import ListingWarning
-from corollary.language import Program, RuleError, UnstratifiableError, parse_program
+from corollary.language import IRI, RDF_TYPE, Program, RuleError, UnstratifiableError, parse_program
 from corollary.language.errors import InputError
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
@@ -323,6 +323,15 @@ def test_long_closures_are_announced(
     with pytest.warns(ListingWarning, match="listing 78 facts of a closure on Spark"):
         done = materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), program, files=1)
     assert done.inferred == 66
+
+
+def test_filters_without_variables(assert_same: AssertSame) -> None:
+    """They hold for a body of constants alone, whose bindings have no columns; or they do not."""
+    rules = (
+        "[:a, :t, :b] :- [:c, a, :B], FILTER(3 * 3 != 2 + 1) . [:a, :u, :b] :- [:c, a, :B], FILTER(1 > 2) ."
+    )
+    names = [IRI(f"http://e/{name}") for name in "cB"]
+    assert_same(frozenset([(names[0], RDF_TYPE, names[1])]), parse_program(f"PREFIX : <http://e/> {rules}"))
 
 
 EQUATING = """
