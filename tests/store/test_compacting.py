@@ -17,12 +17,16 @@ from rdflib.graph import QuotedGraph
 from tests.trust.operations import seen
 
 from corollary.cli import main
-from corollary.language import CorollaryError
+from corollary.language import CorollaryError, parse_program
+from corollary.profiles import load_rules
+from corollary.reasoner.checkpoints import latest
 from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.options import Options
 from corollary.store import CorollaryStore, InferredTripleWarning
 
 EX = Namespace("http://example.org/")
 MANY = 500
+PREFIX = "@prefix : <http://example.org/> .\n"
 LETTERS = [
     Literal("01", datatype=XSD.integer),
     Literal("Rex", lang="en-GB"),
@@ -294,3 +298,34 @@ def test_the_command(tmp_path: Path) -> None:
     store.close()
     result = CliRunner().invoke(main, ["compact", str(tmp_path / "none")])
     assert result.exit_code == 2 and "there is no store" in result.output
+
+
+@pytest.mark.parametrize("rules", ["rhodf", "[?x, :owned, true] :- [?y, :owns, ?x] ."])
+def test_the_command_keeps_what_a_snapshot_has_inferred(tmp_path: Path, rules: str) -> None:
+    place = tmp_path / "store"
+    program = load_rules(rules) if rules == "rhodf" else parse_program(PREFIX + rules)
+    store = filled(place, program)
+    store.checkpoint()
+    inferred = seen(store)
+    store.close()
+    assert CliRunner().invoke(main, ["compact", str(place)]).exit_code == 0
+    snapshot = latest(place)
+    assert snapshot is not None and snapshot.closed.is_under(Options(program))
+    store.open(str(place))
+    assert seen(store) == inferred
+    store.close()
+
+
+def test_the_command_without_a_usable_snapshot(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    store = filled(place)
+    store.checkpoint()
+    before = seen(store)
+    store.close()
+    (snapshot,) = place.glob("*.snapshot")
+    snapshot.write_bytes(b"damaged" + snapshot.read_bytes()[7:])
+    result = CliRunner().invoke(main, ["compact", str(place)])
+    assert result.exit_code == 0, result.output
+    store.open(str(place))
+    assert seen(store) == before
+    store.close()

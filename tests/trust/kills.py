@@ -51,6 +51,7 @@ from corollary.kernels import compiled
 from corollary.language import CorollaryError
 from corollary.reasoner import folder
 from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.snapshot_file import Progress
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -343,9 +344,9 @@ def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool) -
         with board.during(Phase.CLOSE_COMMIT if board.phase is Phase.CLOSE else Phase.WRITE):
             write(self, *arguments)
 
-    def marked_checkpoint(self: Folder) -> None:
+    def marked_checkpoint(self: Folder, progress: Progress) -> None:
         with board.during(Phase.CHECKPOINT):
-            checkpoint(self)
+            checkpoint(self, progress)
 
     def marked_close(self: CorollaryStore, *arguments: Any, **options: Any) -> None:
         with board.during(Phase.CLOSE):

@@ -53,7 +53,14 @@ from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
 from corollary.reasoner.quads import Change, Quads, differences
-from corollary.reasoner.snapshot_file import Contents, MappedSnapshot, contents_of, write_snapshot
+from corollary.reasoner.snapshot_file import (
+    Contents,
+    MappedSnapshot,
+    Progress,
+    contents_of,
+    no_progress,
+    write_snapshot,
+)
 from corollary.reasoner.tuning import (
     MAX_BYTES_PER_ROW,
     MAX_JOURNAL_BYTES,
@@ -539,7 +546,7 @@ class Folder:
     def _checkpoint_or_fail(self) -> None:
         """As ``checkpoint``. An error is kept, for a later warning; so is a lack of memory."""
         try:
-            self.checkpoint()
+            self.checkpoint(no_progress)
         except CorollaryError as error:
             self._failure = error
         except MemoryError as error:
@@ -576,22 +583,22 @@ class Folder:
             return True
         return closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint)
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, progress: Progress) -> None:
         """Write a snapshot of the last commit, and record it. See ``Persistence``.
 
         Other threads may commit while the file is written.
         """
         self._refuse_in_fork()
-        held(self._drafting, self._checkpoint)
+        held(self._drafting, self._checkpoint, progress)
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self, progress: Progress) -> None:
         """Draft, write, record. Only the first and the last of these lock the database."""
         draft = held(self._busy, self._drafted)
         if draft is None:
             return
         file = file_of(self.place, draft.number)
         try:
-            header = write_snapshot(file, draft.contents, draft.written.counts)
+            header = write_snapshot(file, draft.contents, draft.written.counts, progress)
             held(self._busy, self._record, draft, header)
         finally:
             recorded = self._written.checkpoint

@@ -7,7 +7,10 @@ I, the materialisation, in a snapshot beside it. ``ReadOnlySource`` stands for w
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from corollary.reasoner.snapshot_file import Progress
 
 Version = TypeVar("Version", contravariant=True)
 """The type of versions: ``corollary.reasoner.version.Version``, which has a ``Persistence`` itself."""
@@ -36,7 +39,7 @@ class Persistence(Protocol[Version]):
     def has_written(self, version: Version) -> bool:
         """Whether ``version`` is the last commit, even if its ``write`` was interrupted."""
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, progress: Progress) -> None:
         """Store E and I of the last commit as a snapshot, so that the next opening maps and follows it.
 
         Without effect if I of the last commit is not known. After a CorollaryError the commit stays stored,

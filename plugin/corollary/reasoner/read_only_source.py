@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corollary.language import CorollaryError
+from corollary.reasoner.snapshot_file import Progress
 from corollary.reasoner.version import Version
 
 
@@ -48,7 +49,7 @@ class ReadOnlySource:
         """Nothing is ever written."""
         return False
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, progress: Progress) -> None:
         """Nothing to do."""
 
     def checkpoint_if_due(self, *, closing: bool) -> None:

@@ -595,20 +595,23 @@ class Reasoner:
         self.refuse_inside("save")
         save_in_folder(self.versions, Path(place))
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, progress: Progress | None = None) -> None:
         """Commit, and write a snapshot of E and I beside the journal of the folder.
 
         The next opening maps the snapshot, and reads and follows only what is committed after it.
         Checkpoints are also made without being asked for: by a commit, and by ``close``, when enough has been
-        committed since the last one. Raises CorollaryError inside a transaction, if no folder is open for
-        writing, and if the snapshot cannot be written: then the commit stays, and the former snapshot.
+        committed since the last one. ``progress`` is called as by ``load``, while facts are written. Raises
+        CorollaryError inside a transaction, if no folder is open for writing, and if the snapshot cannot be
+        written: then the commit stays, and the former snapshot.
         """
+        from corollary.reasoner.snapshot_file import no_progress
+
         self.refuse_inside("checkpoint")
         place = self.versions.current().to_be_written().persistence
         if place is None:
             raise CorollaryError("there is no folder, and a checkpoint is made in one: open one first")
         self.commit()
-        place.checkpoint()
+        place.checkpoint(progress or no_progress)
 
     def close(self, *, discard: bool = False) -> None:
         """Commit and release the folder. The reasoner cannot be used until it is opened again.
