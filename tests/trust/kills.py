@@ -48,10 +48,10 @@ from rdflib.term import Node
 from tests.trust.operations import Seen, seen
 
 from corollary.kernels import compiled
+from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
 from corollary.reasoner import folder
 from corollary.reasoner.folder import DATABASE, Folder
-from corollary.reasoner.snapshot_file import Progress
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")

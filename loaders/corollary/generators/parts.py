@@ -20,8 +20,8 @@ from corollary.generators import (
     random_graphs,
     university,
 )
+from corollary.kernels.limits import Progress
 from corollary.language.errors import InputError
-from corollary.loaders.reading import Progress
 from corollary.loaders.writing import replacing
 
 

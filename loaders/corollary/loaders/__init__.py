@@ -9,10 +9,11 @@ Invariant: the modules of this package handle terms, ids and columns, and derive
 """
 
 from corollary.columns import TripleIndex
+from corollary.kernels.limits import Progress
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.ntriples import BadLine
-from corollary.loaders.reading import Columns, Progress, read, read_index
+from corollary.loaders.reading import Columns, read, read_index
 from corollary.loaders.writing import write
 from corollary.terms.dictionary import TermDictionary
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from corollary.columns import Columns, TripleIndex
 from corollary.columns.column_file import is_column_file
+from corollary.kernels.limits import Progress, no_progress
 from corollary.loaders.decoding import Reader
 from corollary.loaders.encoded_format import (
     COLUMNS,
@@ -43,7 +44,7 @@ from corollary.loaders.formats import input_error
 from corollary.loaders.snapshots import data_set_in
 from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.reasoner.closed_under import ClosedUnder
-from corollary.reasoner.snapshot_file import MappedSnapshot, Progress, no_progress
+from corollary.reasoner.snapshot_file import MappedSnapshot
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import Protocol
 from uuid import uuid4
 
 from corollary.columns.pairs import NO_KEYS, Pairs
-from corollary.kernels.limits import check
+from corollary.kernels.limits import Progress, check
 from corollary.loaders.documents import Document
 from corollary.loaders.fetching import document_at
 from corollary.loaders.files import files_in
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.ntriples import BadLine
-from corollary.loaders.reading import Progress, document_rows, in_turn
+from corollary.loaders.reading import document_rows, in_turn
 from corollary.reasoner.quads import Change
 from corollary.reasoner.term_format import TermView
 from corollary.reasoner.version import Version

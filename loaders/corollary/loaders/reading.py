@@ -19,6 +19,7 @@ import pyoxigraph
 
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import firsts, seconds
+from corollary.kernels.limits import Progress
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
 from corollary.loaders.encoded import load_encoded
@@ -41,9 +42,6 @@ from corollary.terms.dictionary import Ids, TermDictionary
 
 Columns = tuple[Ids, Ids, Ids]
 """Subjects, predicates and objects: term ids, in uint32 arrays of equal length."""
-
-Progress = Callable[[str, int, float | None], None]
-"""Callback for progress: the current activity, triples so far, share done (0 to 1; None if unknown)."""
 
 
 MEGABYTE = 1_000_000

@@ -18,6 +18,7 @@ from pathlib import Path
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs, union
 from corollary.evaluate import CannotAdopt, MaterialisedView
+from corollary.kernels.limits import Progress, no_progress
 from corollary.language import CorollaryError
 from corollary.language.errors import InputError
 from corollary.loaders.decoding import bad_data_set
@@ -28,7 +29,6 @@ from corollary.loaders.into_reasoner import Receiver
 from corollary.loaders.translating import Translation, new_labels
 from corollary.program.fingerprint import fingerprint
 from corollary.reasoner.quads import Quads
-from corollary.reasoner.snapshot_file import Progress, no_progress
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
 from corollary.terms.dictionary import Kind, TermDictionary

@@ -28,7 +28,7 @@ from corollary.loaders.tuning import FACTS_PER_BATCH, MIN_TRIPLES_COPIED, TRIPLE
 from corollary.terms.dictionary import Ids, TermDictionary
 
 if TYPE_CHECKING:
-    from corollary.loaders.reading import Progress
+    from corollary.kernels.limits import Progress
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",

@@ -411,6 +411,14 @@ def current() -> Work:
     return _CURRENT.get()
 
 
+Progress = Callable[[str, int, float | None], None]
+"""Callback for progress: the current activity, facts so far, share done (0 to 1; None if unknown)."""
+
+
+def no_progress(text: str, facts: int, share: float | None) -> None:
+    """Do nothing."""
+
+
 def check() -> None:
     """Raises Cancelled or LimitExceeded if the current work was cancelled or exceeds a limit."""
     _CURRENT.get().check()

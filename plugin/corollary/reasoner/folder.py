@@ -48,6 +48,7 @@ from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import held
+from corollary.kernels.limits import Progress, current, no_progress
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
@@ -56,9 +57,7 @@ from corollary.reasoner.quads import Change, Quads, differences
 from corollary.reasoner.snapshot_file import (
     Contents,
     MappedSnapshot,
-    Progress,
     contents_of,
-    no_progress,
     write_snapshot,
 )
 from corollary.reasoner.tuning import (
@@ -489,6 +488,7 @@ class Folder:
         if not changes and others == (written.others or {}):  # new terms without facts are written later
             self._written = replace(written, version=version)
             return
+        current().where = f"writing {self.place}"
         with self._complaints(), self._taken_back_if_interrupted():
             self._write(written, version, dictionary, counts, changes, others)
 

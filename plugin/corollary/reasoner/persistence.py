@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from corollary.reasoner.snapshot_file import Progress
+    from corollary.kernels.limits import Progress
 
 Version = TypeVar("Version", contravariant=True)
 """The type of versions: ``corollary.reasoner.version.Version``, which has a ``Persistence`` itself."""

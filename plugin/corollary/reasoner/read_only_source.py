@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
-from corollary.reasoner.snapshot_file import Progress
 from corollary.reasoner.version import Version
 
 

@@ -48,9 +48,9 @@ from corollary.terms.dictionary import TermDictionary
 if TYPE_CHECKING:
     from corollary.evaluate import MaterialisedView
     from corollary.explain import Explanation
+    from corollary.kernels.limits import Progress
     from corollary.loaders.into_reasoner import Source
     from corollary.loaders.ntriples import BadLine
-    from corollary.loaders.reading import Progress
     from corollary.loaders.reasoner_datasets import TakeUp
     from corollary.maintain import Report
     from corollary.program.components import Components
@@ -219,8 +219,8 @@ class Reasoner:
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
         cannot be written, CorollaryError if there are N3 formulas.
         """
+        from corollary.kernels.limits import no_progress
         from corollary.loaders.reasoner_datasets import save
-        from corollary.reasoner.snapshot_file import no_progress
 
         version = self.settled()
         save(version, path, version.terms.default, progress or no_progress)
@@ -231,7 +231,8 @@ class Reasoner:
         The file appears completely or not at all, and replaces an older one. Derives first. ``progress`` is
         called as by ``load``. Raises CorollaryError if the file cannot be written.
         """
-        from corollary.reasoner.snapshot_file import contents_of, no_progress, write_snapshot
+        from corollary.kernels.limits import no_progress
+        from corollary.reasoner.snapshot_file import contents_of, write_snapshot
 
         version = self.settled()
         contents = contents_of(version, version.terms.default)
@@ -418,7 +419,7 @@ class Reasoner:
         Changes nothing. ``progress`` is called as by ``load``, while indexes are checked. Cost: that of
         opening the folder, of sorting all facts, and of reasoning.
         """
-        from corollary.reasoner.snapshot_file import no_progress
+        from corollary.kernels.limits import no_progress
         from corollary.reasoner.verification import verification
 
         return verification(self.settled(), progress or no_progress)
@@ -604,7 +605,7 @@ class Reasoner:
         CorollaryError inside a transaction, if no folder is open for writing, and if the snapshot cannot be
         written: then the commit stays, and the former snapshot.
         """
-        from corollary.reasoner.snapshot_file import no_progress
+        from corollary.kernels.limits import no_progress
 
         self.refuse_inside("checkpoint")
         place = self.versions.current().to_be_written().persistence

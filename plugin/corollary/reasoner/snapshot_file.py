@@ -32,6 +32,7 @@ from corollary.columns.mapped_pairs import (
 )
 from corollary.columns.mapped_texts import MappedTextTable
 from corollary.columns.pairs import Pairs, contains
+from corollary.kernels.limits import Progress, no_progress
 from corollary.kernels.sorted import Keys
 from corollary.language import format_program
 from corollary.program.fingerprint import fingerprint
@@ -84,14 +85,6 @@ class Contents:
     quads: Quads
     others: Mapping[str, bytes]
     closed: ClosedUnder
-
-
-Progress = Callable[[str, int, float | None], None]
-"""Callback for progress: the current activity, facts so far, share done (0 to 1; None if unknown)."""
-
-
-def no_progress(text: str, facts: int, share: float | None) -> None:
-    """Do nothing."""
 
 
 def write_snapshot(

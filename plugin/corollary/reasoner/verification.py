@@ -12,9 +12,9 @@ from corollary.columns import Relation, TripleIndex
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import Pairs, difference, intersection, swap
 from corollary.evaluate import MaterialisedView, materialise
+from corollary.kernels.limits import Progress, no_progress
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.quads import Quads, differences
-from corollary.reasoner.snapshot_file import Progress, no_progress
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, FIRST_BYTES, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts

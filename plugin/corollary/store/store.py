@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.sparql import Query, Update
     from rdflib.query import Result
 
+    from corollary.kernels.limits import Progress
     from corollary.loaders.into_reasoner import Source
-    from corollary.loaders.reading import Progress
     from corollary.sparql.dataset import Source as QuerySource
     from corollary.sparql.explain_query import QueryPlan
     from corollary.sparql.user_functions import UserFunction
@@ -455,15 +455,16 @@ class CorollaryStore(GraphStore):
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
         cannot be written, CorollaryError if the store has N3 formulas.
         """
+        from corollary.kernels.limits import no_progress
         from corollary.loaders.reasoner_datasets import save
-        from corollary.reasoner.snapshot_file import no_progress
 
         version = self.reasoner.settled()
         save(version, path, self.target(version, None), progress or no_progress)
 
     def save_snapshot(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Write the explicit and inferred triples as a snapshot: see ``Reasoner.save_snapshot``."""
-        from corollary.reasoner.snapshot_file import contents_of, no_progress, write_snapshot
+        from corollary.kernels.limits import no_progress
+        from corollary.reasoner.snapshot_file import contents_of, write_snapshot
 
         version = self.reasoner.settled()
         contents = contents_of(version, self.target(version, None))
