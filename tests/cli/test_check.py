@@ -78,6 +78,14 @@ def test_copies_are_those_with_equal_terms(tmp_path: Path) -> None:
     assert all(one["stated"] == 3 for one in found["inconsistencies"])
 
 
+def test_of_copies_one_about_different_terms_is_shown(tmp_path: Path) -> None:
+    """3 and 4 are equal, so each differs from itself: shown is that they are different."""
+    data = ":age a owl:FunctionalProperty . :rex :age 3 , 4 ."
+    text = check(tmp_path, data).stdout
+    assert text.startswith("3 and 4 are equal, and are said to be different (eq-diff1")
+    assert "used in   :rex :age 3" in text and "used in   :rex :age 4" in text
+
+
 def test_other_terms_or_directions_are_other_mistakes(tmp_path: Path) -> None:
     data = ":p owl:propertyDisjointWith :q . :a :p :b ; :q :b . :b :p :a ; :q :a ."
     assert document(tmp_path, data)["mistakes"] == 2

@@ -23,7 +23,7 @@ SYMMETRIC = ("sameAs", "differentFrom", "disjointWith", "complementOf", "propert
 
 @dataclass(frozen=True)
 class Mistake:
-    """Inconsistencies that are copies of each other, the one with the fewest inferred facts first.
+    """Inconsistencies that are copies of each other: first those of different terms, with few inferred facts.
 
     ``stated`` and ``inferred`` are the facts of the first one; ``inferred`` includes virtual facts.
     """
@@ -55,18 +55,23 @@ def _mistake(result: MaterialisedView, copies: list[Inconsistency]) -> Mistake:
     def inferred(one: Inconsistency) -> tuple[Fact, ...]:
         return tuple((s, p, o) for s, p, o in one.facts if not result.explicit.relation(p).has(s, o))
 
-    ordered = sorted(copies, key=lambda one: len(inferred(one)))
+    def awkwardness(one: Inconsistency) -> tuple[int, int]:
+        facts = inferred(one)
+        return sum(s == o for s, _, o in facts), len(facts)
+
+    ordered = sorted(copies, key=awkwardness)
     left = inferred(ordered[0])
     stated = tuple(fact for fact in ordered[0].facts if fact not in left)
     return Mistake(tuple(ordered), stated, left)
 
 
 def uses(result: MaterialisedView, mistake: Mistake) -> list[Fact]:
-    """For each literal that an inferred fact is about, an explicit fact in which it stands, if there is one.
+    """For each literal in an inferred fact about a literal, an explicit fact in which it stands, if any.
 
     Cost: a search in each explicit relation.
     """
-    literals = dict.fromkeys(s for s, _, _ in mistake.inferred if s >> KIND_SHIFT == Kind.LITERAL)
+    about = [(s, o) for s, _, o in mistake.inferred if s >> KIND_SHIFT == Kind.LITERAL]
+    literals = dict.fromkeys(term for ends in about for term in ends if term >> KIND_SHIFT == Kind.LITERAL)
     found = (
         next(
             (
