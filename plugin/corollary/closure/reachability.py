@@ -21,6 +21,7 @@ from corollary.closure.tuning import (
     MAX_IDS_PER_TERM,
     MAX_WORDS_PER_BLOCK,
     MAX_WORDS_PER_EDGE,
+    MIN_EDGES_PER_NODE_MET,
     MIN_STEPS_WALKED,
     MIN_WORDS_OF_DIFFERENCE,
     WORDS_PER_STEP,
@@ -249,18 +250,38 @@ class Part:
 
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmetric: bool = False) -> Column:
-    """The starts and what they reach over edges, or what reaches them, ascending."""
+    """The starts and what they reach over edges, or what reaches them, ascending.
+
+    Cost: that of the part met; if it has many nodes, that of the graph.
+    """
     relation = Relation(edges.pairs()) if edges.is_compressed else edges
     (base, added, removed), none = relation.parts, (NO_KEYS, NO_KEYS, NO_KEYS)
     forth = (base.keys, added.keys, removed.keys) if symmetric or not backward else none
     back = (base.by_object, added.by_object, removed.by_object) if symmetric or backward else none
-    room = min(64 + 2 * starts.size, starts.size + len(edges))
+    room = 64 + 2 * starts.size
     while True:
         met, table = np.empty(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
         count = meet(*forth, *back, starts.astype(np.uint64), table, met)
         if count >= 0:
             return np.sort(met[:count].astype(np.uint32))
-        room = min(4 * room, starts.size + len(edges))  # an edge leads to one node
+        room *= 4
+        if MIN_EDGES_PER_NODE_MET * room > len(edges):
+            break
+    keys = relation.pairs().keys
+    if symmetric:
+        keys = np.concatenate((keys, swap(keys)))
+    return _met_in_graph(swap(keys) if backward and not symmetric else keys, starts)
+
+
+def _met_in_graph(edges: Keys, starts: Column) -> Column:
+    """As ``nodes_met``: one more node leads to all starts, and one walk goes from there."""
+    nodes = distinct(np.concatenate((firsts(edges), seconds(edges), starts)))
+    start, end = numbers_of(firsts(edges), nodes), numbers_of(seconds(edges), nodes)
+    start = np.concatenate((start, np.full(starts.size, nodes.size)))
+    end = np.concatenate((end, numbers_of(starts, nodes)))
+    closed, reached = np.zeros(2, np.int64), np.empty(nodes.size, np.int64)
+    walk(go_on(), *compressed(nodes.size + 1, start, end), np.array([nodes.size]), closed, reached)
+    return nodes[np.sort(reached[: closed[1]])]
 
 
 def edges_beyond(edges: Relation, sources: Column, *, symmetric: bool = False) -> Keys:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import firsts, pack, seconds, sorted_unique
 from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, reachable, reachable_bits, strong_components, write_lists
@@ -42,11 +43,12 @@ class Components:
         cyclic[start[start == end]] = True
         between = start != end
         edges = sorted_unique(pack(start[between].astype(np.uint32), end[between].astype(np.uint32)))
-        members = np.argsort(component, kind="stable")
+        members = seconds(sort_keys(pack(component.astype(np.uint32), np.arange(size, dtype=np.uint32))))
         member_offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(component, minlength=count), out=member_offsets[1:])
         edge_ends = firsts(edges).astype(np.int64), seconds(edges).astype(np.int64)
-        return Components(component, cyclic, members, member_offsets, *compressed(count, *edge_ends))
+        rows = compressed(count, *edge_ends)
+        return Components(component, cyclic, members.astype(np.int64), member_offsets, *rows)
 
     def bits(self, first: int = 0, end: int | None = None) -> Bits:
         """What each component reaches of some nodes (by default all): a row of bits, padded to words."""
@@ -85,9 +87,10 @@ class Components:
 
 
 def compressed(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
-    """Edges as compressed rows: offsets (size + 1) and targets."""
+    """Edges as compressed rows: offsets (size + 1), and targets in any order. At most 2³² nodes."""
     if (sources[1:] < sources[:-1]).any():
-        targets = targets[np.argsort(sources, kind="stable")]
+        keys = sort_keys(pack(sources.astype(np.uint32), targets.astype(np.uint32)))
+        targets = seconds(keys).astype(np.int64)
     offsets = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
     return offsets, targets
