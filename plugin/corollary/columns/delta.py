@@ -93,9 +93,9 @@ class Delta(TripleIndex):
                 if len(common := small.less(small.less(large))):
                     found[predicate] = common
                 continue
-            if len(small) > len(large):
+            if small.size > large.size:
                 small, large = large, small
-            if len(small):
+            if small.size:
                 _pick(small, large.contains(small.pairs().keys), predicate, found)
         return _shared(found)
 
@@ -144,7 +144,7 @@ def _pick(relation: Relation, kept: Mask, predicate: int, into: dict[int, Relati
     """Enter the facts chosen by the mask: the relation itself if all are chosen, nothing if none is."""
     keys = relation.pairs().keys[kept]
     if keys.size:
-        into[predicate] = relation if keys.size == len(relation) else Relation(Pairs(keys))
+        into[predicate] = relation if keys.size == relation.size else Relation(Pairs(keys))
 
 
 NOTHING = Delta({})

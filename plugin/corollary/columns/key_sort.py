@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.columns.tuning import KEYS_SAMPLED, MAX_KEYS_FOR_NP_SORT, SLOW_SECONDS_PER_KEY
+from corollary.columns.tuning import (
+    KEYS_SAMPLED,
+    MAX_KEYS_FOR_NP_SORT,
+    SLOW_SECONDS_PER_KEY,
+    SLOW_SECONDS_PER_KEY_BY_FIRST,
+)
 from corollary.kernels.interrupts import together, undisturbed
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Keys, Rows
@@ -29,14 +34,14 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
 
     ``by_first``: keys with the same first half already ascend in the second half. Ids are dense, so keys
     differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
-    takes 5 to 65 ns per key, depending on the processor.
+    takes 2 to 65 ns per key, depending on the processor.
     """
     if keys.size <= MAX_KEYS_FOR_NP_SORT or (
         keys.size <= MIN_ELEMENTS_TO_COMPILE and not sort_by_digits.is_compiled
     ):
         keys.sort()
         return keys
-    if not (by_first or _comparing_is_slow()):
+    if _seconds_per_key() <= (SLOW_SECONDS_PER_KEY_BY_FIRST if by_first else SLOW_SECONDS_PER_KEY):
         keys, parts = _parted(keys)
         if keys.size > MIN_ELEMENTS_FOR_THREAD or len(parts) > 1:
             together([keys[part].sort for part in parts])
@@ -103,10 +108,10 @@ def order_of(column: NDArray[Any]) -> Rows:
 
 
 @cache
-def _comparing_is_slow() -> bool:
-    """Whether ``np.sort`` is slow on this processor: measured once, on 8,192 keys."""
+def _seconds_per_key() -> float:
+    """The time of ``np.sort`` on this processor: measured once, on 8,192 keys."""
     keys = np.random.default_rng(0).integers(0, 1 << 42, 8192, np.uint64)
-    return min(repeat(lambda: np.sort(keys), number=1, repeat=5)) > SLOW_SECONDS_PER_KEY * keys.size
+    return min(repeat(lambda: np.sort(keys), number=1, repeat=5)) / keys.size
 
 
 def _digits(varying: int, width: int) -> list[int]:

@@ -120,14 +120,14 @@ def sorted_unique(keys: Keys) -> Keys:
         fresh = np.empty(keys.size, np.bool_)
         fresh[0] = True
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-        if not fresh.all():
+        if np.count_nonzero(fresh) < fresh.size:
             keys = keys[fresh]
     return keys
 
 
 def ascending(keys: Keys) -> Keys:
     """The keys, sorted and unique: the argument itself if it is sorted and unique already."""
-    return keys if keys.size < 2 or (keys[1:] > keys[:-1]).all() else sorted_unique(keys)
+    return keys if not np.count_nonzero(keys[1:] <= keys[:-1]) else sorted_unique(keys)
 
 
 def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
@@ -178,7 +178,7 @@ def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
             step = slice(start, start + KEYS_PER_STEP)
             table.take(column[step] - known[0], mode="clip", out=found[step])  # lesser ids have become great
         return found
-    places = np.minimum(np.searchsorted(known, column), known.size - 1)
+    places = np.minimum(known.searchsorted(column), known.size - 1)
     found = known[places] == column
     return found
 
@@ -205,7 +205,7 @@ def difference(left: Keys, right: Keys) -> Keys:
     if left.size < MIN_KEYS_MERGED or right.size > MAX_RATIO_MERGED * left.size:
         return left[~contains(right, left)]
     if left.size > MAX_RATIO_OF_DIFFERENCE * right.size:
-        places = np.minimum(np.searchsorted(left, right), left.size - 1)
+        places = np.minimum(left.searchsorted(right), left.size - 1)
         return np.delete(left, places[left[places] == right])
     reserve(left.nbytes)
     return _of_two(left, right, np.empty_like(left), difference_kernel, is_union=False)
@@ -453,8 +453,10 @@ class Pairs:
     def distinct_seconds(self) -> Column:
         """The distinct second halves, ascending. Cached."""
         if self._distinct_by_object is None:
-            is_known = self._by_object is not None or self.keys.size < MIN_KEYS_MERGED
-            found = None if is_known else _marked(seconds(self.keys))
+            found = None
+            if self._by_object is None:
+                values = seconds(self.keys)
+                found = distinct(values) if values.size < MIN_KEYS_MERGED else _marked(values)
             self._distinct_by_object = _distinct_firsts(self.by_object) if found is None else found
         return self._distinct_by_object
 

@@ -48,6 +48,8 @@ subjects and objects by equal terms, which is the same for all predicates."""
 FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 """The smallest key whose subject is a literal."""
 
+_FIRST_LITERAL_KEY = np.uint64(FIRST_LITERAL_KEY)
+
 
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
@@ -134,12 +136,15 @@ class Relation:
 
     def minus_present(self, keys: Keys) -> Relation:
         """As ``minus``. Precondition: ``keys`` sorted and unique, all of them present."""
-        if keys.size == len(self):
+        if keys.size == self.size:
             return EMPTY
         base, added, removed = self._parts
         from_added = Pairs(intersection(keys, added.keys))
         from_base = Pairs(difference(keys, from_added.keys))
-        return Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
+        relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
+        if self._legal >= 0:
+            relation._legal = self._legal - int(keys.searchsorted(_FIRST_LITERAL_KEY))
+        return relation
 
     def less(self, other: Relation) -> Relation:
         """The facts that are not in ``other``.

@@ -7,7 +7,7 @@ them, and maintained with every later change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from functools import partial
 
 import numpy as np
@@ -59,6 +59,8 @@ class TripleIndex:
         self._by_object: Relation | None = None
         self._looked_up = 0  # relations, for facts of one term
         self._known: frozenset[int] = frozenset()
+        self.complete: frozenset[int] = frozenset()
+        """The predicates of which a deletion strategy knows that all facts that stay are here."""
         self._most_ends = (0, (1, 1))  # of how many facts, and what ``most_ends`` returns for them
 
     @staticmethod
@@ -299,6 +301,11 @@ class TripleIndex:
         self._relations[predicate] = relation
         if self._legal_count is not None:
             self._legal_count += self.legal_count(predicate)
+
+    def complete_from(self, predicates: Collection[int], other: TripleIndex) -> None:
+        """As ``share``, where the other index has all facts of these predicates that stay."""
+        self.share(predicates, other)
+        self.complete = self.complete.union(predicates)
 
     def share(self, predicates: Iterable[int], other: TripleIndex) -> None:
         """Replace the facts of some predicates by those of another index.

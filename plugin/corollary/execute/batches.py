@@ -43,6 +43,8 @@ class Batch:
 
     def take(self, rows: Rows | Mask) -> Batch:
         """The rows at these positions, or those where the mask is true."""
+        if rows.dtype == np.bool_ and rows.size <= MAX_ROWS_UNRESERVED:
+            rows = rows.nonzero()[0]  # once for all columns
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
         are_many = size > MAX_ROWS_UNRESERVED
         if are_many:
@@ -157,7 +159,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
     values: list[Column] = []
     for rows in groups:
         relation = facts.relation(int(predicates[rows[0]]))
-        if not len(relation):
+        if not relation.size:
             continue
         if s is not None and o is not None:
             found.append(rows[relation.contains(pack(s[rows], o[rows]))])
@@ -241,7 +243,7 @@ def _matches_of_one(
 
 def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
     """As ``join``, with the facts (s, o) of one relation. The bound ends select the access path."""
-    if not batch.size or not len(relation):
+    if not batch.size or not relation.size:
         return Batch.none()
     if s not in batch.columns and o not in batch.columns:
         return product(batch, _scan(s, relation, o))

@@ -7,7 +7,7 @@ a source are copied to a target. The inclusion module and the cluster apply the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,14 +28,50 @@ from corollary.columns.pairs import (
 )
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
-from corollary.execute.tuning import MAX_CLASSES_COMPARED
+from corollary.execute.tuning import MAX_CLASSES_COMPARED, MAX_SOURCES_COMPARED
 from corollary.kernels.sorted import Keys
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
 
+End = tuple[int, bool]
+"""The subjects of a property, or its objects (True). As a source of properties: its facts, or the inverses."""
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The targets of a property: properties, inverse properties, its domains and its ranges.
+
+    ``equivalent`` is the least property that is included in this one, and includes it; True: as its inverse.
+    """
+
+    properties: tuple[int, ...]
+    inverses: tuple[int, ...]
+    domains: tuple[int, ...]
+    ranges: tuple[int, ...]
+    equivalent: End
+
+    def classes(self, *, inverse: bool) -> tuple[int, ...]:
+        """The domains, or the ranges."""
+        return self.ranges if inverse else self.domains
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A property that is included in a target; ``inverse``: as its inverse, or its objects in a class.
+
+    ``within``: properties that include this one, and are sources of the target as well. Where one of them
+    has all its facts, this source adds nothing.
+
+        p ⊑ q, q ⊑ r, all copies of p in q are known: what is in r is seen from q
+    """
+
+    predicate: int
+    inverse: bool
+    within: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Inclusions:
     """Closed inclusions as pairs (source, target), one set for every kind.
 
@@ -47,6 +83,12 @@ class Inclusions:
     inverses: Pairs = NO_PAIRS
     domains: Pairs = NO_PAIRS
     ranges: Pairs = NO_PAIRS
+    _targets: dict[int, Targets] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _sources: dict[int, Sequence[Source]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _ends: dict[int, Sequence[Source]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _least: dict[tuple[int, ...], tuple[int, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def kinds(self) -> tuple[Pairs, Pairs, Pairs, Pairs, Pairs]:
@@ -59,18 +101,74 @@ class Inclusions:
     def __len__(self) -> int:
         return sum([kind.keys.size for kind in self.kinds])
 
-    def least(self, classes: list[int]) -> list[int]:
+    def targets(self, predicate: int) -> Targets:
+        """The targets of a property, looked up once."""
+        found = self._targets.get(predicate)
+        if found is None:
+            _, *kinds = self.kinds
+            properties, inverses, domains, ranges = (tuple(kind.seconds_of(predicate)) for kind in kinds)
+            same = [(other, False) for other in properties if self.properties.has(other << 32 | predicate)]
+            same += [(other, True) for other in inverses if self.inverses.has(other << 32 | predicate)]
+            least = min([(predicate, False), *same])
+            found = self._targets[predicate] = Targets(properties, inverses, domains, ranges, least)
+        return found
+
+    def sources(self, target: int) -> Sequence[Source]:
+        """The properties whose facts, or inverses, are copied to a property. Looked up once."""
+        found = self._sources.get(target)
+        if found is None:
+            found = self._sources[target] = self._compared(
+                self.properties.firsts_of(target), self.inverses.firsts_of(target), target
+            )
+        return found
+
+    def ends(self, class_: int) -> Sequence[Source]:
+        """The properties with a domain or a range (``inverse``). Looked up once."""
+        found = self._ends.get(class_)
+        if found is None:
+            found = self._ends[class_] = self._compared(
+                self.domains.firsts_of(class_), self.ranges.firsts_of(class_)
+            )
+        return found
+
+    def _compared(
+        self, straight: Sequence[int], inverse: Sequence[int], target: int = -1
+    ) -> Sequence[Source]:
+        """The sources of a target. More than ``MAX_SOURCES_COMPARED`` are not compared with each other.
+
+        Of sources that include each other, all others are within the first. None is within the target.
+        """
+        ends = [*((source, False) for source in straight), *((source, True) for source in inverse)]
+        larger: dict[End, set[End]] = {end: set() for end in ends}
+        if len(ends) <= MAX_SOURCES_COMPARED:
+            larger = {end: self._including(end) & larger.keys() for end in ends}
+        return [
+            Source(*end, frozenset({o[0] for o in found if o < end or end not in larger[o]} - {target}))
+            for end, found in larger.items()
+        ]
+
+    def _including(self, end: End) -> set[End]:
+        """The ends of other properties that have all terms of an end."""
+        source, inverse = end
+        targets = self.targets(source)
+        straight = {(target, inverse) for target in targets.properties}
+        return straight | {(target, not inverse) for target in targets.inverses}
+
+    def least(self, classes: tuple[int, ...]) -> tuple[int, ...]:
         """Those of some classes from which inclusions lead to all others; of equivalent ones the first.
 
-        All classes, if there are more than ``MAX_CLASSES_COMPARED``.
+        All classes, if there are more than ``MAX_CLASSES_COMPARED``. Compared once.
         """
         if len(classes) > MAX_CLASSES_COMPARED:
             return classes
-        left = list(classes)
-        for class_ in reversed(classes):
-            if any(other != class_ and self.classes.has(other << 32 | class_) for other in left):
-                left.remove(class_)
-        return left
+        found = self._least.get(classes)
+        if found is None:
+            left = list(classes)
+            for class_ in reversed(classes):
+                if any(other != class_ and self.classes.has(other << 32 | class_) for other in left):
+                    left.remove(class_)
+            found = self._least[classes] = tuple(left)
+        return found
 
 
 def closed_inclusions(

@@ -20,7 +20,7 @@ and ranges are held back; at the end of a layer there are none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from corollary.columns.pairs import (
 from corollary.columns.relation import COPIES
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
-from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions
+from corollary.execute.inclusions import End, Inclusions, about_rdf_type, closed_inclusions
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
@@ -59,9 +59,6 @@ from corollary.modules.tuning import (
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
-
-End = tuple[int, bool]
-"""The subjects of a property, or its objects (True)."""
 
 COPIES_LOST = "a closure too large to list loses facts that were copied"
 
@@ -212,25 +209,25 @@ class Inclusion(Module):
         """
         parts: dict[End, list[Column]] = {}
         for source in [predicate for predicate in self._held if is_decided(predicate)]:
-            same, is_turned = self._least_equivalent(source)
-            for deleted in self._held.pop(source):
-                for inverse in (False, True):
-                    if self._classes_of(same, inverse != is_turned):
-                        terms = deleted.object_terms() if inverse else deleted.subject_terms()
-                        parts.setdefault((same, inverse != is_turned), []).append(terms)
+            relations, targets = self._held.pop(source), self._included.targets(source)
+            same, is_turned = targets.equivalent
+            for inverse in (False, True):
+                if targets.classes(inverse=inverse):
+                    columns = [r.object_terms() if inverse else r.subject_terms() for r in relations]
+                    parts.setdefault((same, inverse != is_turned), []).extend(columns)
         ends = {end: _united(columns) for end, columns in parts.items()}
         if sum(terms.size for terms in ends.values()) > MAX_TERMS_ONE_BY_ONE:
             ends = self._with_open_types(ends, proved)
         candidates: Candidates = {}
         for (source, inverse), terms in ends.items():
             left = _without_facts(terms, facts.relation(source), inverse=inverse)
-            types = _all_pairs(left, self._classes_of(source, inverse))
+            types = _all_pairs(left, self._classes_of((source, inverse)))
             candidates.setdefault(self._rdf_type, []).append(types)
         return candidates
 
     def _with_open_types(self, ends: Mapping[End, Column], proved: TripleIndex) -> dict[End, Column]:
         """The terms of which not all types by the domains, or ranges, follow from proved types."""
-        least = {end: tuple(self._included.least(self._classes_of(*end))) for end in ends}
+        least = {end: self._included.least(self._classes_of(end)) for end in ends}
         together: dict[tuple[int, ...], list[Column]] = {}
         for end, terms in ends.items():
             together.setdefault(least[end], []).append(terms)
@@ -242,17 +239,10 @@ class Inclusion(Module):
         open_ = {key: _united([terms_of.get(class_, none) for class_ in key]) for key in together}
         return {end: terms[among(terms, open_[least[end]])] for end, terms in ends.items()}
 
-    def _classes_of(self, predicate: int, inverse: bool) -> list[int]:
+    def _classes_of(self, end: End) -> tuple[int, ...]:
         """The domains of a property, or its ranges."""
-        return (self._included.ranges if inverse else self._included.domains).seconds_of(predicate)
-
-    def _least_equivalent(self, predicate: int) -> tuple[int, bool]:
-        """The least property that is included in this one, and includes it; whether as its inverse."""
-        found = [(predicate, False)]
-        for kind, is_inverse in ((self._included.properties, False), (self._included.inverses, True)):
-            others = kind.seconds_of(predicate)
-            found += [(other, is_inverse) for other in others if kind.has(other << 32 | predicate)]
-        return min(found)
+        predicate, inverse = end
+        return self._included.targets(predicate).classes(inverse=inverse)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """Apply the closure to the recent facts. Precondition: none of them is a guard."""
@@ -263,7 +253,7 @@ class Inclusion(Module):
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that the closure derives. Precondition: ``facts`` have the guards of the closure."""
         derived: Candidates = {}
-        for target, source, inverse in self._copies(candidates, _has_facts(facts)):
+        for target, source, inverse in self._copies(candidates, _has_facts(facts), facts.complete):
             wanted, there = candidates.relation(target), facts.relation(source)
             is_own_inverse = inverse and target == source
             missing = wanted.missing_inverses() if wanted.is_compressed and is_own_inverse else None
@@ -320,14 +310,19 @@ class Inclusion(Module):
             self._included = self._included.without(lost)
 
     def _copies(
-        self, candidates: TripleIndex, is_read: Callable[[int], bool]
+        self,
+        candidates: TripleIndex,
+        is_read: Callable[[int], bool],
+        complete: Set[int] = frozenset(),
     ) -> Iterator[tuple[int, int, bool]]:
-        """(target, source, is inverse) for all candidates' properties, and the read sources of each."""
+        """(target, source, is inverse) for all candidates' properties, and the read sources of each.
+
+        Without sources whose facts are known to be among those of a ``complete`` one.
+        """
         for target in candidates.all_predicates():
-            for included, inverse in ((self._included.properties, False), (self._included.inverses, True)):
-                for source in included.firsts_of(target):
-                    if is_read(source):
-                        yield target, source, inverse
+            for source in self._included.sources(target):
+                if is_read(source.predicate) and complete.isdisjoint(source.within):
+                    yield target, source.predicate, source.inverse
 
     def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
         """The rdf:type facts among ``types`` (sorted) that the closure derives from ``facts``."""
@@ -346,7 +341,7 @@ class Inclusion(Module):
         column = firsts(types)
         classes = distinct_of_sorted(column)
         starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
-        sources = self._ends(classes, _has_facts(facts))
+        sources = self._ends(classes, _has_facts(facts), facts.complete)
         left = {n: types[starts[n] : ends[n]] for numbers in sources.values() for n in numbers}
         others = np.ones(types.size, np.bool_)
         for number in left:
@@ -379,18 +374,24 @@ class Inclusion(Module):
         within = self._included.classes
         if any(within.has(c << 32 | class_) for c in facts.relation(self._rdf_type).objects(individual)):
             return True
-        sources, ranged = self._included.domains.firsts_of(class_), self._included.ranges.firsts_of(class_)
-        return any(facts.relation(source).has_subject(individual) for source in sources) or any(
-            facts.relation(source).has_object(individual) for source in ranged
+        sources = [end for end in self._included.ends(class_) if facts.complete.isdisjoint(end.within)]
+        relations = ((facts.relation(end.predicate), end.inverse) for end in sources)
+        return any(
+            r.has_object(individual) if inverse else r.has_subject(individual) for r, inverse in relations
         )
 
-    def _ends(self, classes: Column, is_read: Callable[[int], bool]) -> dict[End, list[int]]:
-        """The properties read with a domain or range among the classes, each with the places of these."""
+    def _ends(
+        self, classes: Column, is_read: Callable[[int], bool], complete: Set[int] = frozenset()
+    ) -> dict[End, list[int]]:
+        """The properties read with a domain or range among the classes, each with the places of these.
+
+        Without those whose facts are known to be among those of a ``complete`` one.
+        """
         found: dict[End, list[int]] = {}
-        for included, inverse in ((self._included.domains, False), (self._included.ranges, True)):
-            numbers, sources = join(included.by_object, classes)
-            for number, source in zip(numbers.tolist(), sources.tolist(), strict=True):
-                found.setdefault((source, inverse), []).append(number)
+        for number, class_ in enumerate(classes.tolist()):
+            for end in self._included.ends(class_):
+                if complete.isdisjoint(end.within):
+                    found.setdefault((end.predicate, end.inverse), []).append(number)
         return {end: numbers for end, numbers in found.items() if is_read(end[0])}
 
     def _closure(self, facts: TripleIndex) -> Inclusions:
@@ -412,8 +413,8 @@ class Inclusion(Module):
 
     def _has_copies(self, predicate: int) -> bool:
         """Whether facts of a predicate are copied to another one."""
-        kinds = (self._included.properties, self._included.inverses)
-        return any(target != predicate for kind in kinds for target in kind.seconds_of(predicate))
+        targets = self._included.targets(predicate)
+        return any(target != predicate for target in (*targets.properties, *targets.inverses))
 
     def _apply(
         self,
@@ -432,10 +433,10 @@ class Inclusion(Module):
             return
         inverses = _inverse_predicates(included, facts) if included.inverses.keys.size else {}
         for source in facts.all_predicates():
-            relation = facts.relation(source)
+            relation, targets = facts.relation(source), included.targets(source)
             other = inverses.get(source)
-            for kind, inverse in ((included.properties, False), (included.inverses, True)):
-                for target in kind.seconds_of(source):
+            for copies, inverse in ((targets.properties, False), (targets.inverses, True)):
+                for target in copies:
                     if inverse and other is not None:
                         if target != other and not included.properties.has(other << 32 | target):
                             candidates.setdefault(target, []).append(facts.relation(other).pairs().keys)
@@ -454,8 +455,8 @@ class Inclusion(Module):
                     candidates.setdefault(target, []).append(keys)
             if source in without_types:
                 continue
-            for kind, inverse in ((included.domains, False), (included.ranges, True)):
-                if classes := kind.seconds_of(source):
+            for inverse in (False, True):
+                if classes := targets.classes(inverse=inverse):
                     ends = relation.object_terms() if inverse else relation.subject_terms()
                     candidates.setdefault(self._rdf_type, []).append(_all_pairs(ends, classes))
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
@@ -501,7 +502,7 @@ def _inverse_predicates(included: Inclusions, facts: TripleIndex) -> dict[int, i
         relation = facts.relation(source)
         if len(relation) < MIN_FACTS_TO_COMPARE_INVERSES or relation.is_compressed or source in found:
             continue
-        for other in included.inverses.seconds_of(source):
+        for other in included.targets(source).inverses:
             inverse = facts.relation(other)
             if len(inverse) != len(relation) or inverse.is_compressed:
                 continue

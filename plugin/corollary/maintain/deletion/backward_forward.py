@@ -194,7 +194,7 @@ class BackwardForwardLayer:
         groups = {other for predicate in rest.all_predicates() for other in order.group_of(predicate)}
         decided, index = groups - order.entered, self._work.index
         left = {predicate: index.relation(predicate).minus(lost.keys(predicate)) for predicate in decided}
-        self.proved.share(decided, TripleIndex(left))
+        self.proved.complete_from(decided, TripleIndex(left))
         return lost | self._after_one_step(rest, deriving(self._modules, rest, order))
 
     def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
@@ -236,7 +236,7 @@ class BackwardForwardLayer:
             lower = [p for found in order.by_level[self._settled : level] for p in found]
             self._settled, index = level, self._work.index
             present = [predicate for predicate in lower if index.relation(predicate).size]
-            self.proved.share(self._work.layers.data_among(present), index)
+            self.proved.complete_from(self._work.layers.data_among(present), index)
 
     def _closing(self, order: Precedence, predicate: int) -> Module | None:
         """The module that closes a predicate alone and knows its external facts, if there is one."""
