@@ -16,8 +16,9 @@ from corollary.execute.batches import Batch, filled, join_relation, product
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
+from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan
 from corollary.sparql.paths import PathJoin
-from corollary.sparql.pattern_costs import Pattern, PatternCosts, PatternPlace
+from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.solutions import stacked
 from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
 
@@ -51,7 +52,7 @@ class PatternJoin:
                 return stacked([(self._with_end if is_end else self._extend)(start, pattern)])
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
-        places = self.costs.order(start.columns, patterns)
+        places = JoinPlan(self.costs).places(start.columns, patterns)
         limit = ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK
         for unfinished in self._chunks(start, places, limit, all_stay):
             part = unfinished if finish is None else finish(unfinished)
@@ -65,14 +66,14 @@ class PatternJoin:
     def count(self, start: Batch, patterns: list[Pattern], finish: Change | None) -> int:
         """The number of rows that ``solve`` gives, none of which is kept."""
         found = 0
-        places = self.costs.order(start.columns, patterns)
+        places = JoinPlan(self.costs).places(start.columns, patterns)
         for part in self._chunks(start, places, ROWS_PER_CHUNK, False, is_counted=finish is None):
             found += part.size if finish is None else finish(part).size
             check()
         return found
 
     def _chunks(
-        self, batch: Batch, places: list[PatternPlace], limit: int, all_stay: bool, is_counted: bool = False
+        self, batch: Batch, places: list[ItemPlace], limit: int, all_stay: bool, is_counted: bool = False
     ) -> Iterator[Batch]:
         """The solutions in chunks with at most ``limit`` expected rows after every join.
 
@@ -84,15 +85,21 @@ class PatternJoin:
             following, is_last = place.item, number == len(places)
             if not place.is_connected:
                 batch = self.filters(batch)
+            if isinstance(following, Intersection):
+                for found in self._intersected(batch, following, limit, is_counted and is_last):
+                    yield from self._chunks(found, places[number:], limit, all_stay, is_counted)
+                return
             counted = self._counted(batch, following) if is_counted and is_last else None
             if counted is not None:
                 yield counted
                 return
             growth = 1.0  # one row is one part
-            if all_stay and is_last and self._is_product(batch, following):
-                growth = self._announced(batch, place)
-            elif batch.size > 1:
-                growth = self._growth(batch, place)
+            is_announced = all_stay and is_last and self._is_product(batch, following)
+            if is_announced or batch.size > 1:
+                cost = place.cost
+                growth = self.costs.growth(batch.columns, following) if cost is None else cost[0]
+            if is_announced:
+                self._announce(batch, following, int(growth))
             size = max(1, int(limit / max(growth, 1)))
             if batch.size > size:
                 for part in self._parts(batch, following, size, limit):
@@ -110,15 +117,14 @@ class PatternJoin:
         if batch.size:
             yield batch
 
-    def _growth(self, batch: Batch, place: PatternPlace) -> float:
-        return self.costs.growth(batch.columns, place.item) if place.cost is None else place.cost[0]
+    def _intersected(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
+        """The rows with each value of an intersection; with ``is_counted``, as many rows without columns."""
+        return JoinPlan(self.costs).extended(batch, item, limit, is_counted)
 
-    def _announced(self, batch: Batch, place: PatternPlace) -> float:
-        """The growth of a Cartesian product. Raises LimitExceeded if its rows or bytes exceed a limit."""
-        growth = self._growth(batch, place)
-        current().rows(batch.size * int(growth))
-        reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.item.variables)))
-        return growth
+    def _announce(self, batch: Batch, pattern: Pattern, growth: int) -> None:
+        """Raises LimitExceeded if the rows or bytes of a Cartesian product exceed a limit."""
+        current().rows(batch.size * growth)
+        reserve(batch.size * growth * 4 * (len(batch.columns) + len(pattern.variables)))
 
     def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
         """Parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.

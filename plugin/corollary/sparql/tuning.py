@@ -19,6 +19,23 @@ ROWS_PER_LIMITED_CHUNK = 1 << 12
 1.8 ms where the first chunk has 10 solutions of a join in universities; 77, 30 and 13 ms in a market without
 any."""
 
+MAX_GROWTH_JOINED, MIN_FACTS = 1, 1 << 12
+"""Expected values for each row up to which cycles are joined pattern by pattern, and facts of a predicate
+from which on they are intersected. Measured on triangles of random graphs of 1,000, 3,000, 10,000 and 100,000
+edges, with 5 for each node by a power law: 0.6, 0.4, 1.3 and 15 ms intersected, 0.3, 0.7, 4.2 and 63 ms
+joined; with 1.3 for each node, evenly spread, 0.35, 0.8, 0.6 and 6.2 ms, and 0.3, 0.75, 0.5 and 5.6."""
+
+MIN_CANDIDATES, MIN_FACTS_PER_TERM = 1 << 12, 4
+"""Terms on the shortest side of a star from which on it is intersected, and facts that one of its predicates
+has for each term. Measured on stars of three predicates, where a tenth of the terms is left, for 1,000,
+3,000, 10,000 and 100,000 terms: with 8 facts each 0.23, 0.32, 0.9 and 9 ms intersected, 0.26, 0.47, 1.3 and
+27 ms joined; with 2 facts each 0.27, 0.22, 0.4 and 2.8 ms, and 0.23, 0.18, 0.3 and 2.6."""
+
+MAX_SHARE_LEFT, VALUES_SAMPLED = 0.5, 256
+"""Share of the terms on the shortest side of a star that the other sides have, up to which it is intersected;
+and the terms that are sampled. Measured on 100,000 terms with 8 facts each, of which a tenth, a half and four
+fifths are left: 9, 26 and 50 ms intersected, 27, 38 and 50 ms joined. The sample takes some 50 µs."""
+
 ROWS_BEFORE_ALL = 1 << 12, 1 << 15
 """Rows of its input among which an operator under a limit looks for enough solutions, before it asks for
 all rows. Measured for DISTINCT and a join of three patterns: 0.7 ms and 3 ms; all rows of a market of a
