@@ -123,8 +123,8 @@ def test_intersect(
         runs.append((keys, starts, counts))
     room = int(np.minimum(runs[0][2], runs[1][2]).sum()) + 1
     found_rows, values = np.empty(room, np.int64), np.empty(room, np.uint32)
-    size = form(sorted.intersect, written)(*runs[0], *runs[1], found_rows, values)
-    found = np.sort(found_rows[:size] * twins.HALF + values[:size]).tolist()
+    number = form(sorted.intersect, written)(*runs[0], *runs[1], found_rows, values)
+    found = np.sort(found_rows[:number] * twins.HALF + values[:number]).tolist()
     lists = [array.tolist() for run in runs for array in run]
     assert found == [row * twins.HALF + value for row, value in twins.intersect(*lists)]
 

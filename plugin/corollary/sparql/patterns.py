@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan
-from corollary.sparql.paths import PathJoin
+from corollary.sparql.paths import PathJoin, shortened
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.solutions import stacked
 from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
@@ -102,10 +103,8 @@ class PatternJoin:
                 self._announce(batch, following, int(growth))
             size = max(1, int(limit / max(growth, 1)))
             if batch.size > size:
-                for part in self._parts(batch, following, size, limit):
-                    check()
-                    for extended in self._extended(part, following, limit):
-                        yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
+                for extended in self._extended_in_parts(batch, following, size, limit):
+                    yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
                 return
             check()
             chunks = self._extended(batch, following, limit)
@@ -125,6 +124,23 @@ class PatternJoin:
         """Raises LimitExceeded if the rows or bytes of a Cartesian product exceed a limit."""
         current().rows(batch.size * growth)
         reserve(batch.size * growth * 4 * (len(batch.columns) + len(pattern.variables)))
+
+    def _extended_in_parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
+        """The rows joined with a pattern, some ``size`` rows at a time; with a path, more if they are few."""
+        if type(pattern.p) is int:
+            for part in self._parts(batch, pattern, size, limit):
+                check()
+                yield from self._extended(part, pattern, limit)
+            return
+        start = 0
+        while start < batch.size:
+            check()
+            found = 0
+            for extended in self._extended(batch.cut(start, min(start + size, batch.size)), pattern, limit):
+                found += extended.size
+                yield extended
+            start += size
+            size = max(1, min(2 * size, limit * size // max(found, 1)))
 
     def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
         """Parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
@@ -180,6 +196,8 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
+        if limit == ROWS_PER_LIMITED_CHUNK and type(p) is not int:
+            return self.paths.parts(batch, s, self._path(pattern), o, self.costs.given)
         is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
@@ -257,4 +275,9 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if type(p) is int and p >= 0:
             return join_relation(batch, s, self.costs.index.relation(p), o)
-        return self.paths.extend(batch, s, p, o, self.costs.given)
+        return self.paths.extend(batch, s, self._path(pattern), o, self.costs.given)
+
+    def _path(self, pattern: Pattern) -> Any:
+        """The path of a pattern, or a shorter one where an end is not asked for."""
+        at_start, at_end = (end in self.costs.unwanted for end in (pattern.s, pattern.o))
+        return shortened(pattern.p, at_start=at_start, at_end=at_end)

@@ -4,6 +4,11 @@ TERMS_BETWEEN_CHECKS = 1024
 """Terms evaluated one by one between two checks of the limits. Measured: SHA256 of 1,024 texts takes 0.7 ms
 (addresses) and 1.3 ms (reviews); with 256 or 4,096 terms the times of all texts differ by their noise."""
 
+NODES_TRIED = 1 << 10
+"""Nodes from which a repeated path without a bound end is searched, for a query with a limit, before its
+pairs are computed for all nodes. Measured on 200,000 nodes in a tree, for 64, 256, 1,024 and 4,096: the first
+10 pairs take 0.13, 0.09, 0.11 and 0.17 ms, the first 2,000 pairs 147, 124, 0.3 and 0.2."""
+
 ROWS_DECODED_AT_ONCE = 1 << 14
 """Rows whose terms are decoded at the same time. Measured: 4,096, 16,384 and 65,536 rows take 261, 218 and
 230 ms for 17,799 prices of a market, and 372, 368 and 396 ms for 30,667 members of universities."""
