@@ -102,6 +102,33 @@ def test_contains_searches_on_from_the_last_probe_that_was_searched(written: For
     assert (found == (np.isin(probes, even) & ~np.isin(probes, tens))).all()
 
 
+sides = st.tuples(st.integers(1, 300), st.integers(1, 300), st.sampled_from((30, 300, 3000)))
+
+
+@all_forms
+@quick
+@given(sides, sides, st.integers(0, 9), st.integers(0, 99))
+def test_intersect(
+    written: Form, one: tuple[int, int, int], other: tuple[int, int, int], rows: int, seed: int
+) -> None:
+    """Runs of like and of very different lengths; some are empty."""
+    random = np.random.default_rng(seed)
+    runs = []
+    for size, firsts, seconds in (one, other):
+        drawn = random.integers(0, 1 + firsts // 50, size, np.uint64) * twins.HALF
+        keys = np.unique(drawn + random.integers(0, seconds, size, np.uint64))
+        starts, counts = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        probes = random.integers(0, 2 + firsts // 50, rows).astype(np.uint32)
+        form(sorted.locate, written)(keys, probes, starts, counts)
+        runs.append((keys, starts, counts))
+    room = int(np.minimum(runs[0][2], runs[1][2]).sum()) + 1
+    found_rows, values = np.empty(room, np.int64), np.empty(room, np.uint32)
+    number = form(sorted.intersect, written)(*runs[0], *runs[1], found_rows, values)
+    found = np.sort(found_rows[:number] * twins.HALF + values[:number]).tolist()
+    lists = [array.tolist() for run in runs for array in run]
+    assert found == [row * twins.HALF + value for row, value in twins.intersect(*lists)]
+
+
 @all_forms
 @quick
 @given(sorted_keys, st.data())

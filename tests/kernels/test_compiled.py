@@ -201,7 +201,7 @@ CHANGES = """
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
 from corollary.columns.delta import NOTHING, Delta
-from corollary.columns.pairs import Pairs, compose, pack
+from corollary.columns.pairs import Pairs, Runs, common_seconds, compose, pack
 from corollary.language import parse_program
 from corollary.maintain import maintain
 
@@ -217,11 +217,14 @@ assert len(after.index) == len(leaves) - 1
 path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32)))
 assert len(compose(path.keys, path)) == 8
 
+runs = Runs.of(path.keys, np.arange(9, dtype=np.uint32))
+assert common_seconds(runs, runs)[1].size == 9
+
 index = IntervalIndex.whole(Graph.of(path.keys))
 assert index.contains(path.keys).all() and index.after(index.sources())[1].size == 45
 assert len(index.listed()) == 45
 """
-"""Removes one of very many edges of a node from their closure, and composes and indexes a path."""
+"""Removes one of very many edges of a node from their closure, and indexes a path and joins it."""
 
 VALUES = """
 nodes = [dictionary.encode(f"<ex:{i}>") for i in range(9)]

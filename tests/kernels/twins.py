@@ -27,6 +27,19 @@ def expand(keys: Sequence[int], starts: Sequence[int], counts: Sequence[int]) ->
     ]
 
 
+def intersect(
+    left: Sequence[int],
+    left_starts: Sequence[int],
+    left_counts: Sequence[int],
+    right: Sequence[int],
+    right_starts: Sequence[int],
+    right_counts: Sequence[int],
+) -> list[tuple[int, int]]:
+    """Rows and values, side by side, sorted."""
+    found = set(expand(left, left_starts, left_counts))
+    return sorted(found & {*expand(right, right_starts, right_counts)})
+
+
 def follow(
     pairs: Sequence[int], further: Sequence[int], starts: Sequence[int], counts: Sequence[int]
 ) -> list[int]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import pyoxigraph
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib import Dataset, Literal, URIRef, Variable
 from rdflib.term import Node
 from tests.strategies import examples
 
+from corollary.sparql import intersections
+from corollary.sparql import patterns as pattern_joins
 from corollary.store import CorollaryStore
 
 NODES = ["<urn:a>", "<urn:b>", "<urn:c>", "1", "2", '"x"']
@@ -51,7 +55,34 @@ paths = st.recursive(
 )
 verbs = st.one_of(st.sampled_from(PREDICATES), st.sampled_from(PREDICATES), variables, paths)
 triples = st.tuples(subjects, verbs, objects).map(" ".join)
-blocks = st.lists(triples, min_size=1, max_size=3).map(" . ".join)
+
+
+def around(names: list[str], drawn: list[tuple[str, bool]]) -> str:
+    """A cycle: each variable with the next one, by a predicate in either direction."""
+    ends = zip(names, [*names[1:], names[0]], drawn, strict=False)
+    return " . ".join(f"{b} {p} {a}" if is_turned else f"{a} {p} {b}" for a, b, (p, is_turned) in ends)
+
+
+edges = st.tuples(st.sampled_from(PREDICATES), st.booleans())
+cycles = st.lists(edges, min_size=3, max_size=4).map(lambda drawn: around(VARIABLES[: len(drawn)], drawn))
+cliques = st.lists(st.sampled_from(PREDICATES), min_size=6, max_size=6).map(
+    lambda drawn: " . ".join(
+        f"{a} {p} {b}" for (a, b), p in zip(combinations(VARIABLES, 2), drawn, strict=True)
+    )
+)
+rays = st.tuples(st.sampled_from(PREDICATES), objects, st.booleans()).map(
+    lambda drawn: (
+        f"{drawn[1]} {drawn[0]} ?x" if drawn[2] and drawn[1][0] == "?" else f"?x {drawn[0]} {drawn[1]}"
+    )
+)
+stars = st.lists(rays, min_size=3, max_size=4).map(" . ".join)
+blocks = st.one_of(
+    st.lists(triples, min_size=1, max_size=3).map(" . ".join),
+    st.lists(triples, min_size=1, max_size=3).map(" . ".join),
+    cycles,
+    cliques,
+    stars,
+)
 
 comparisons = st.one_of(
     st.tuples(variables, st.sampled_from(["=", "!="]), st.one_of(variables, st.sampled_from(NODES))).map(
@@ -142,9 +173,33 @@ def own_rows(
     return Counter(tuple("" if value is None else value.n3() for value in row) for row in found)
 
 
+def intersect_always(patch: pytest.MonkeyPatch) -> None:
+    """Small joins are intersected, too."""
+    patch.setattr(intersections, "MAX_GROWTH_JOINED", 0)
+    patch.setattr(intersections, "MIN_FACTS_PER_TERM", 0)
+    patch.setattr(intersections, "MIN_FACTS", 0)
+    patch.setattr(intersections, "MIN_CANDIDATES", 1)
+    patch.setattr(intersections, "MAX_SHARE_LEFT", 1)
+
+
 @settings(max_examples=examples(250), deadline=None)
 @given(st.lists(quads, max_size=15), patterns)
 def test_same_rows(data: list[tuple[str, str, str, str]], pattern: str) -> None:
+    check_rows(data, pattern)
+
+
+@settings(max_examples=examples(250), deadline=None)
+@given(st.lists(quads, max_size=40), patterns, st.sampled_from((1, 3, 1 << 20)))
+def test_same_rows_by_intersections(data: list[tuple[str, str, str, str]], pattern: str, rows: int) -> None:
+    """Chunks have few rows, so that lists are cut."""
+    with pytest.MonkeyPatch.context() as patch:
+        intersect_always(patch)
+        patch.setattr(pattern_joins, "ROWS_PER_CHUNK", rows)
+        check_rows(data, pattern)
+
+
+def check_rows(data: list[tuple[str, str, str, str]], pattern: str) -> None:
+    """The rows of a query are pyoxigraph's."""
     columns = ["x", "y", "z", "w", "g", "new", "n"]
     query = f"SELECT {' '.join('?' + v for v in columns)} WHERE {{ {pattern} }}"
     data += EVERYWHERE

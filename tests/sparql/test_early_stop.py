@@ -12,7 +12,9 @@ from rdflib import Dataset, Graph, Literal, Namespace
 from tests.sparql.test_against_pyoxigraph import patterns
 from tests.strategies import examples
 
-from corollary.sparql import evaluate
+from corollary.columns.pairs import sorted_unique
+from corollary.kernels.sorted import Keys
+from corollary.sparql import evaluate, paths
 from corollary.sparql import patterns as pattern_joins
 from corollary.sparql.explain_query import Step
 from corollary.store import CorollaryStore
@@ -75,6 +77,59 @@ def test_existence_lists_no_solutions(few: None) -> None:
     assert looked_at(plan.root) <= 40
 
 
+def line_of(size: int) -> Graph:
+    """Nodes in a line, most of which have a branch; every tenth is marked."""
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.bind("", EX)
+    for number in range(size):
+        graph.add((EX[f"n{number}"], EX.next, EX[f"n{number + 1}"]))
+        graph.add((EX[f"n{number}"], EX.side, EX[f"m{number % 3}"]))
+        if number % 10 == 5:
+            graph.add((EX[f"n{number}"], EX.mark, EX.red))
+    return graph
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { ?x :next+ ?y } LIMIT 3",
+        "SELECT * { ?x :next* ?y } LIMIT 30",
+        "SELECT * { :n0 :next+ ?y } LIMIT 3",
+        "SELECT * { ?x :next* :n99 } LIMIT 3",
+        "SELECT * { :n0 :next+ ?y . ?y :mark ?c } LIMIT 2",
+        "SELECT * { ?x :mark ?c . ?x :next+ ?y } LIMIT 5",
+        "SELECT * { ?x :side/^:side/:next* ?y } LIMIT 5",
+        "SELECT * { ?x ^:next+|:next+ ?y } LIMIT 5",
+        "SELECT DISTINCT ?y { :n5 (:next|:side)+ ?y } LIMIT 5",
+        "ASK { :n0 :next+ :n7 }",
+        "ASK { ?x :next+ :n7 }",
+        "ASK { ?x :next+ ?y }",
+        "ASK { ?x :mark :red ; :next* ?y . ?y :side :m1 }",
+        "SELECT * { ?x :mark ?c FILTER EXISTS { ?x :next+ ?y } } LIMIT 3",
+        "SELECT * { VALUES ?x { :n0 :n1 } FILTER EXISTS { ?x :next/:side?/:next* ?y } }",
+        "SELECT * { VALUES (?x ?y) { (:n0 :n3) (:n1 :n9) } FILTER EXISTS { ?x :next+ ?y } }",
+    ],
+)
+def test_paths_end_when_enough_is_found(few: None, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    """The pairs that a search finds do not grow with the line, nor is the line closed."""
+    found: list[int] = []
+
+    def noted(keys: Keys) -> Keys:
+        found.append(keys.size)
+        return sorted_unique(keys)
+
+    monkeypatch.setattr(paths, "sorted_unique", noted)
+    monkeypatch.setattr(paths, "close_keys", None)
+    monkeypatch.setattr(paths, "NODES_TRIED", 8)
+    sums = []
+    for size in (150, 300):
+        found.clear()
+        result = line_of(size).query(query)
+        assert result.askAnswer if result.type == "ASK" else len(result)
+        sums.append(sum(found))
+    assert sums[1] <= sums[0] + 5 <= 200
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(patterns, st.integers(1, 9), st.sampled_from(["SELECT *", "SELECT DISTINCT *", "SELECT REDUCED *"]))
 def test_the_first_rows_are_some_of_all_rows(pattern: str, limit: int, form: str) -> None:
@@ -88,6 +143,7 @@ def test_the_first_rows_are_some_of_all_rows(pattern: str, limit: int, form: str
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "ROWS_BEFORE_ALL", (2, 8))
         patch.setattr(pattern_joins, "ROWS_PER_LIMITED_CHUNK", 2)
+        patch.setattr(paths, "NODES_TRIED", 2)
         first = Counter(graph.query(f"{query} LIMIT {limit}"))
         asked = graph.query(f"ASK {{ {pattern} }}").askAnswer
     if "REDUCED" in form:

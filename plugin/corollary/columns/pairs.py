@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial, reduce
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from corollary.kernels.sorted import contains as contains_kernel
 from corollary.kernels.sorted import difference as difference_kernel
 from corollary.kernels.sorted import expand as expand_kernel
 from corollary.kernels.sorted import follow as follow_kernel
+from corollary.kernels.sorted import intersect as intersect_kernel
 from corollary.kernels.sorted import locate as locate_kernel
 from corollary.kernels.sorted import union as union_kernel
 from corollary.kernels.threads import in_pieces, pieces
@@ -349,6 +350,46 @@ def follow(pairs: Keys, further: Keys) -> Keys:
     elif total:
         follow_kernel(pairs, further, starts, counts, followed)
     return followed
+
+
+class Runs(NamedTuple):
+    """For every row, the keys with one first half: where they start among ``keys``, and how many they are."""
+
+    keys: Keys
+    starts: Rows
+    counts: Rows
+
+    @staticmethod
+    def of(keys: Keys, probes: Column) -> Runs:
+        """The runs of the keys whose first halves are the probes."""
+        starts, counts, _ = _located(keys, probes)
+        return Runs(keys, starts, counts)
+
+    def take(self, rows: slice | Rows) -> Runs:
+        """The runs of some rows."""
+        return Runs(self.keys, self.starts[rows], self.counts[rows])
+
+
+def common_seconds(left: Runs, right: Runs) -> tuple[Rows, Column]:
+    """All (row, second) such that both runs of the row have a key with this second half.
+
+    Cost: at most a search for each key of the shorter runs.
+    """
+
+    def intersect(cut: slice) -> tuple[Rows, Column]:
+        first, other = left.take(cut), right.take(cut)
+        size = int(np.minimum(first.counts, other.counts).sum()) + 1
+        reserve(12 * size)
+        rows: Rows = np.empty(size, np.int64)
+        values: Column = np.empty(size, np.uint32)
+        found = intersect_kernel(*first, *other, rows, values)
+        return rows[:found] + cut.start, values[:found]
+
+    parts = in_pieces(left.starts.size, intersect)
+    if len(parts) == 1:
+        return parts[0]
+    rows, values = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(values)
 
 
 def compose(pairs: Keys, further: Pairs) -> Keys:

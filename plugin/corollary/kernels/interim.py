@@ -38,6 +38,41 @@ def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Key
     followed[:] = np.repeat(pairs << HALF, counts) | (further[_places(starts, counts)] & LOW)
 
 
+def intersect(
+    left: Keys,
+    left_starts: Rows,
+    left_counts: Rows,
+    right: Keys,
+    right_starts: Rows,
+    right_counts: Rows,
+    rows: Rows,
+    values: Column,
+) -> Place:
+    """As ``sorted.intersect``. Cost: O(shorter runs log(longest run)) in every case."""
+    at = 0
+    is_shorter = left_counts <= right_counts
+    for few, starts, counts, many, lows, lengths, chosen in (
+        (left, left_starts, left_counts, right, right_starts, right_counts, is_shorter),
+        (right, right_starts, right_counts, left, left_starts, left_counts, ~is_shorter),
+    ):
+        own = np.flatnonzero(chosen)
+        of = np.repeat(own, counts[own])
+        wanted = few[_places(starts[own], counts[own])] & LOW
+        low, high = lows[of], lows[of] + lengths[of]
+        last = high - 1
+        while (low < high).any():  # a binary search in all runs at once
+            middle = (low + high) >> 1
+            is_less = (low < high) & (many[np.minimum(middle, last)] & LOW < wanted)
+            low = np.where(is_less, middle + 1, low)
+            high = np.where(is_less, high, np.minimum(middle, high))
+        found = low <= last
+        found[found] = many[low[found]] & LOW == wanted[found]
+        size = int(np.count_nonzero(found))
+        rows[at : at + size], values[at : at + size] = of[found], wanted[found]
+        at += size
+    return at
+
+
 def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) -> None:
     """As ``sorted.contains``. Cost: O(|probes| log |base|)."""
     found[:] = _among(base, probes)[1]

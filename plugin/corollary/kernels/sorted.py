@@ -214,6 +214,77 @@ def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Key
             at += 1
 
 
+@part
+def intersect_near(
+    left: Keys, i: Place, m: Place, right: Keys, j: Place, n: Place, found: Column, at: Place
+) -> Place:
+    """Write the second halves that the keys i to m and j to n share. Returns the end. Cost: one merge.
+
+    Each step writes, and so needs one place more than there are results.
+    """
+    low = np.uint64(0xFFFFFFFF)
+    while i < m and j < n:
+        a = left[i] & low
+        b = right[j] & low
+        found[at] = np.uint32(a)
+        at += 1 if a == b else 0
+        i += 1 if a <= b else 0
+        j += 1 if b <= a else 0
+    return at
+
+
+@part
+def intersect_far(
+    few: Keys, i: Place, m: Place, many: Keys, j: Place, n: Place, found: Column, at: Place
+) -> Place:
+    """As ``intersect_near``, by a search among the keys j to n for each of the keys i to m."""
+    low = np.uint64(0xFFFFFFFF)
+    first = many[j] & ~low
+    while i < m and j < n:
+        target = first | (few[i] & low)
+        j = gallop(many, target, j, 1, False)
+        if j < n and many[j] == target:
+            found[at] = np.uint32(target & low)
+            at += 1
+        i += 1
+    return at
+
+
+@kernel_after(interim.intersect)
+def intersect(
+    left: Keys,
+    left_starts: Rows,
+    left_counts: Rows,
+    right: Keys,
+    right_starts: Rows,
+    right_counts: Rows,
+    rows: Rows,
+    values: Column,
+) -> Place:
+    """Intersect two runs of keys in each row, by their second halves.
+
+    The runs are as ``locate`` finds them. Writes all (row, value) such that both runs have the value, and
+    returns their number. Precondition: ``rows`` and ``values`` have one more place than the shorter runs have
+    keys. Cost: a merge; for runs of very different lengths, a search for each key of the shorter one.
+    """
+    at: Place = 0
+    for row in range(left_starts.size):
+        few, many = left_counts[row], right_counts[row]
+        i, j = left_starts[row], right_starts[row]
+        before = at
+        if few > MAX_RATIO_MERGED * many:
+            if many > 0:
+                at = intersect_far(right, j, j + many, left, i, i + few, values, at)
+        elif many > MAX_RATIO_MERGED * few:
+            if few > 0:
+                at = intersect_far(left, i, i + few, right, j, j + many, values, at)
+        else:
+            at = intersect_near(left, i, i + few, right, j, j + many, values, at)
+        for place in range(before, at):
+            rows[place] = row
+    return at
+
+
 @kernel
 def compose(
     stop: Flag, pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows, composed: Keys

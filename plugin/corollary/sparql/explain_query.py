@@ -48,6 +48,7 @@ from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
 from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.external import refuse_clauses
+from corollary.sparql.intersections import Intersection, Item, JoinPlan
 from corollary.sparql.pattern_costs import Pattern
 from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_errors import refuses_deep_nesting
@@ -182,8 +183,8 @@ class _CountingJoin(PatternJoin):
     graph: Node | None = None
     part: int = 0
 
-    def _count_of(self, pattern: Pattern) -> _Counted:
-        return self.counted.setdefault((self.graph, (self.part, pattern)), _Counted())
+    def _count_of(self, item: Item) -> _Counted:
+        return self.counted.setdefault((self.graph, (self.part, item)), _Counted())
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()
@@ -200,8 +201,12 @@ class _CountingJoin(PatternJoin):
         found = self._parts_counted(parts, pattern, started)
         return list(found) if isinstance(parts, list) else found
 
-    def _parts_counted(self, parts: Iterable[Batch], pattern: Pattern, started: float) -> Iterator[Batch]:
-        counted = self._count_of(pattern)
+    def _intersected(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
+        parts = PatternJoin._intersected(self, batch, item, limit, is_counted)
+        return self._parts_counted(parts, item, perf_counter())
+
+    def _parts_counted(self, parts: Iterable[Batch], item: Item, started: float) -> Iterator[Batch]:
+        counted = self._count_of(item)
         for part in parts:
             counted.rows += part.size
             counted.seconds += perf_counter() - started
@@ -346,12 +351,19 @@ class _Planner:
         costs = evaluator.pattern_join(part, scope, lambda batch: batch, unwanted).costs
         texts = {p: " ".join(map(self._text, t)) for p, t in zip(patterns, part.triples, strict=True)}
         step = Step("pattern", "" if patterns else "of no triples")
+        names = {evaluator.numbers.get(term): self._text(term) for triple in part.triples for term in triple}
         known = set(bound)
-        for place in costs.order(bound, list(texts)):
-            pattern = place.item
-            rows *= costs.growth(known, pattern) if place.cost is None else place.cost[0]
-            known |= pattern.variables
-            step.inputs.append(Step(texts[pattern], "", rows, *evaluator.counts((id(part), pattern))))
+        for place in JoinPlan(costs).places(bound, list(texts)):
+            item, before = place.item, rows
+            counts = evaluator.counts((id(part), item))
+            if isinstance(item, Intersection):
+                rows *= place.cost[0] if place.cost else 1
+                alone = [Step(texts[each], "", before * costs.growth(known, each)) for each in item.all]
+                step.inputs.append(Step("INTERSECT", names[item.variable], rows, *counts, alone))
+            else:
+                rows *= costs.growth(known, item) if place.cost is None else place.cost[0]
+                step.inputs.append(Step(texts[item], "", rows, *counts))
+            known |= item.variables
         step.estimate = rows
         step.rows, step.seconds = evaluator.counts(("pattern", id(part)))
         return step

@@ -4,11 +4,15 @@ A path extends a batch as a triple pattern does. Inverse paths, sequences, alter
 become joins. A repeated path (``*``, ``+``, ``?``) is searched breadth first from all values of a bound end
 together, as pairs (origin, reached node), so that cycles terminate. Semantics: sequences and alternatives
 have bag semantics, the pairs of a repeated path have set semantics.
+
+Where some rows are enough, the pairs of a repeated path are joined as the search finds them, level by level
+(``PathJoin.parts``); where no end is bound, it starts from a few nodes, before it starts from all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,10 @@ from rdflib.term import Node, URIRef
 from corollary.closure.reachability import close_keys
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import (
+    NO_KEYS,
     Pairs,
+    among,
+    contains,
     difference,
     distinct,
     firsts,
@@ -34,9 +41,14 @@ from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Keys
 from corollary.program.compile import Atom
 from corollary.sparql.solutions import stacked
+from corollary.sparql.tuning import NODES_TRIED
 
 CONNECTED = 0
 """The predicate of a repeated path's pairs, in the temporary index that joins them."""
+
+
+PathParts = Callable[[Batch, int, Any, int, frozenset[int]], Iterator[Batch]]
+"""Joins rows with a path, in parts: ``PathJoin.parts``."""
 
 
 class PathJoin:
@@ -73,22 +85,25 @@ class PathJoin:
         if isinstance(path, AlternativePath):
             return stacked([self.extend(batch, start, part, end, given) for part in path.args])
         if isinstance(path, SequencePath):
-            return self._sequence(batch, start, list(path.args), end, given)
+            return stacked(self._sequence(batch, start, list(path.args), end, given, self._whole))
         if isinstance(path, NegatedPath):
             return self._negated(batch, start, path, end)
         if isinstance(path, MulPath):
             return self._repeated(batch, start, path, end, given)
         raise NotImplementedError(f"path {path!r}")
 
-    def _sequence(self, batch: Batch, start: int, parts: list[Any], end: int, given: frozenset[int]) -> Batch:
-        ends = [start, *(self._fresh() for _ in parts[1:]), end]
+    def _sequence(
+        self, batch: Batch, start: int, parts: list[Any], end: int, given: frozenset[int], join: PathParts
+    ) -> Iterator[Batch]:
+        """The rows joined with a sequence of paths, each of them by ``join``."""
+        inner = [self._fresh() for _ in parts[1:]]
+        ends = [start, *inner, end]
         steps = list(zip(ends, parts, ends[1:], strict=False))
         if batch.knows(end) and not batch.knows(start):
             steps.reverse()
-        given |= frozenset(ends[1:-1])  # nodes of the graph, or reached by zero steps from a given value
-        for s, part, o in steps:
-            batch = self.extend(batch, s, part, o, given)
-        return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in ends[1:-1]})
+        given |= frozenset(inner)  # nodes of the graph, or reached by zero steps from a given value
+        for found in _in_steps(batch, steps, given, join):
+            yield Batch(found.size, {v: c for v, c in found.columns.items() if v not in inner})
 
     def _negated(self, batch: Batch, start: int, path: NegatedPath, end: int) -> Batch:
         """Join with all predicates but the negated ones.
@@ -112,14 +127,64 @@ class PathJoin:
         return stacked(parts)
 
     def _repeated(self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]) -> Batch:
+        if batch.knows(start) and batch.knows(end):
+            return stacked(self._between(batch, start, path, end, given))
         if batch.knows(start):
             keys = self._reached(self._origins(batch, start, given), path, backwards=False)
         elif batch.knows(end):
             keys = np.sort(swap(self._reached(self._origins(batch, end, given), path, backwards=True)))
         else:
             keys = self._all_pairs(path)
-        pairs = TripleIndex({CONNECTED: Relation(Pairs(keys))})
-        return join_atom(batch, Atom(start, CONNECTED, end), pairs)
+        return _joined(batch, start, keys, end)
+
+    def _between(
+        self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]
+    ) -> Iterator[Batch]:
+        """The rows whose ends are connected. The search goes on from the starts of the others only."""
+        levels = self._levels(self._origins(batch, start, given), path, backwards=False)
+        frontier = next(levels, NO_KEYS)
+        while frontier.size and batch.size:
+            is_found = contains(frontier, pack(batch.column(start), batch.column(end)))
+            if is_found.any():
+                yield batch.take(is_found)
+                batch = batch.take(~is_found)
+                frontier = frontier[among(firsts(frontier), distinct(batch.column(start)))]
+            try:
+                frontier = levels.send(frontier)
+            except StopIteration:
+                return
+
+    def parts(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> Iterator[Batch]:
+        """As ``extend``, in parts, the first of which come before all pairs are known."""
+        if isinstance(path, InvPath):
+            yield from self.parts(batch, end, path.arg, start, given)
+        elif isinstance(path, AlternativePath):
+            for part in path.args:
+                yield from self.parts(batch, start, part, end, given)
+        elif isinstance(path, SequencePath):
+            yield from self._sequence(batch, start, list(path.args), end, given, self.parts)
+        elif not isinstance(path, MulPath) or not batch.size:
+            yield self.extend(batch, start, path, end, given)
+        elif batch.knows(start) and batch.knows(end):
+            yield from self._between(batch, start, path, end, given)
+        elif batch.knows(start):
+            for keys in self._levels(self._origins(batch, start, given), path, backwards=False):
+                yield _joined(batch, start, keys, end)
+        elif batch.knows(end):
+            for keys in self._levels(self._origins(batch, end, given), path, backwards=True):
+                yield _joined(batch, start, np.sort(swap(keys)), end)
+        else:
+            nodes = self._nodes(self._index)
+            few = nodes[:NODES_TRIED]
+            for keys in self._levels(few, path, backwards=False):
+                yield _joined(batch, start, keys, end)
+            if nodes.size > few.size:
+                pairs = self._all_pairs(path)
+                yield _joined(batch, start, pairs[~among(firsts(pairs), few)], end)
+
+    def _whole(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> Iterator[Batch]:
+        """``extend`` as one part."""
+        yield self.extend(batch, start, path, end, given)
 
     def _origins(self, batch: Batch, end: int, given: frozenset[int]) -> Column:
         if end >= 0:
@@ -143,26 +208,80 @@ class PathJoin:
 
     def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
         """All pairs (origin, node) that the path connects (``backwards``: from node to origin), sorted."""
+        return reduce(union, self._levels(origins, path, backwards=backwards), NO_KEYS)
+
+    def _levels(self, origins: Column, path: MulPath, *, backwards: bool) -> Generator[Keys, Keys | None]:
+        """The pairs of ``_reached``, those of each number of steps that none of fewer steps connect, sorted.
+
+        What is sent is the part of them from which the search goes on.
+        """
         origin, node, following = self._fresh(), self._fresh(), self._fresh()
         s, o = (following, node) if backwards else (node, following)
-        found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
         frontier = pack(origins, origins)
+        found = NO_KEYS
+        if path.zero and frontier.size:
+            found = frontier
+            frontier = _chosen((yield frontier), frontier)
         is_short = not path.more or self._is_closed(path)
         while frontier.size:
             check()
             batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
             batch = self.extend(batch, s, path.path, o, frozenset((origin, node)))
             if not batch.size:
-                break
+                return
             reached = sorted_unique(pack(batch.columns[origin], batch.columns[following]))
             frontier = difference(reached, found)
             found = union(found, frontier)
+            if frontier.size:
+                frontier = _chosen((yield frontier), frontier)
             if is_short:
-                break
-        return found
+                return
 
     def _is_closed(self, path: MulPath) -> bool:
         """Whether the path repeats a relation that is known to be transitive."""
         if isinstance(path.path, Path):
             return False
         return self._index.relation(self._id_of(path.path)).is_known_transitive
+
+
+def _in_steps(
+    batch: Batch, steps: Sequence[tuple[int, Any, int]], given: frozenset[int], join: PathParts
+) -> Iterator[Batch]:
+    """The rows joined with several paths, one after another."""
+    if not steps or not batch.size:
+        yield batch
+        return
+    (start, path, end), *rest = steps
+    for part in join(batch, start, path, end, given):
+        yield from _in_steps(part, rest, given, join)
+
+
+def _chosen(sent: Keys | None, frontier: Keys) -> Keys:
+    return frontier if sent is None else sent
+
+
+def _joined(batch: Batch, start: int, keys: Keys, end: int) -> Batch:
+    """The rows joined with sorted pairs (start, end)."""
+    pairs = TripleIndex({CONNECTED: Relation(Pairs(keys))})
+    return join_atom(batch, Atom(start, CONNECTED, end), pairs)
+
+
+def shortened(path: Any, *, at_start: bool, at_end: bool) -> Any:
+    """A path that connects the same terms at the other end, if an end of ``path`` is not asked for.
+
+    What has an end by ``:p+`` has one by ``:p``; by ``:p*``, it has one by ``:p?``.
+    """
+    if isinstance(path, InvPath):
+        return InvPath(shortened(path.arg, at_start=at_end, at_end=at_start))
+    if isinstance(path, AlternativePath):
+        return AlternativePath(*(shortened(each, at_start=at_start, at_end=at_end) for each in path.args))
+    if isinstance(path, SequencePath):
+        first, *others, last = path.args
+        if at_start:
+            first = shortened(first, at_start=True, at_end=False)
+        if at_end:
+            last = shortened(last, at_start=False, at_end=True)
+        return SequencePath(first, *others, last)
+    if isinstance(path, MulPath) and path.more and (at_start or at_end):
+        return MulPath(path.path, "?") if path.zero else path.path
+    return path

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,9 @@ from corollary.execute.batches import Batch, filled, join_relation, product
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
-from corollary.sparql.paths import PathJoin
-from corollary.sparql.pattern_costs import Pattern, PatternCosts, PatternPlace
+from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan
+from corollary.sparql.paths import PathJoin, shortened
+from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.solutions import stacked
 from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
 
@@ -51,7 +53,7 @@ class PatternJoin:
                 return stacked([(self._with_end if is_end else self._extend)(start, pattern)])
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
-        places = self.costs.order(start.columns, patterns)
+        places = JoinPlan(self.costs).places(start.columns, patterns)
         limit = ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK
         for unfinished in self._chunks(start, places, limit, all_stay):
             part = unfinished if finish is None else finish(unfinished)
@@ -65,14 +67,14 @@ class PatternJoin:
     def count(self, start: Batch, patterns: list[Pattern], finish: Change | None) -> int:
         """The number of rows that ``solve`` gives, none of which is kept."""
         found = 0
-        places = self.costs.order(start.columns, patterns)
+        places = JoinPlan(self.costs).places(start.columns, patterns)
         for part in self._chunks(start, places, ROWS_PER_CHUNK, False, is_counted=finish is None):
             found += part.size if finish is None else finish(part).size
             check()
         return found
 
     def _chunks(
-        self, batch: Batch, places: list[PatternPlace], limit: int, all_stay: bool, is_counted: bool = False
+        self, batch: Batch, places: list[ItemPlace], limit: int, all_stay: bool, is_counted: bool = False
     ) -> Iterator[Batch]:
         """The solutions in chunks with at most ``limit`` expected rows after every join.
 
@@ -84,21 +86,25 @@ class PatternJoin:
             following, is_last = place.item, number == len(places)
             if not place.is_connected:
                 batch = self.filters(batch)
+            if isinstance(following, Intersection):
+                for found in self._intersected(batch, following, limit, is_counted and is_last):
+                    yield from self._chunks(found, places[number:], limit, all_stay, is_counted)
+                return
             counted = self._counted(batch, following) if is_counted and is_last else None
             if counted is not None:
                 yield counted
                 return
             growth = 1.0  # one row is one part
-            if all_stay and is_last and self._is_product(batch, following):
-                growth = self._announced(batch, place)
-            elif batch.size > 1:
-                growth = self._growth(batch, place)
+            is_announced = all_stay and is_last and self._is_product(batch, following)
+            if is_announced or batch.size > 1:
+                cost = place.cost
+                growth = self.costs.growth(batch.columns, following) if cost is None else cost[0]
+            if is_announced:
+                self._announce(batch, following, int(growth))
             size = max(1, int(limit / max(growth, 1)))
             if batch.size > size:
-                for part in self._parts(batch, following, size, limit):
-                    check()
-                    for extended in self._extended(part, following, limit):
-                        yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
+                for extended in self._extended_in_parts(batch, following, size, limit):
+                    yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
                 return
             check()
             chunks = self._extended(batch, following, limit)
@@ -110,15 +116,31 @@ class PatternJoin:
         if batch.size:
             yield batch
 
-    def _growth(self, batch: Batch, place: PatternPlace) -> float:
-        return self.costs.growth(batch.columns, place.item) if place.cost is None else place.cost[0]
+    def _intersected(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
+        """The rows with each value of an intersection; with ``is_counted``, as many rows without columns."""
+        return JoinPlan(self.costs).extended(batch, item, limit, is_counted)
 
-    def _announced(self, batch: Batch, place: PatternPlace) -> float:
-        """The growth of a Cartesian product. Raises LimitExceeded if its rows or bytes exceed a limit."""
-        growth = self._growth(batch, place)
-        current().rows(batch.size * int(growth))
-        reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.item.variables)))
-        return growth
+    def _announce(self, batch: Batch, pattern: Pattern, growth: int) -> None:
+        """Raises LimitExceeded if the rows or bytes of a Cartesian product exceed a limit."""
+        current().rows(batch.size * growth)
+        reserve(batch.size * growth * 4 * (len(batch.columns) + len(pattern.variables)))
+
+    def _extended_in_parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
+        """The rows joined with a pattern, some ``size`` rows at a time; with a path, more if they are few."""
+        if type(pattern.p) is int:
+            for part in self._parts(batch, pattern, size, limit):
+                check()
+                yield from self._extended(part, pattern, limit)
+            return
+        start = 0
+        while start < batch.size:
+            check()
+            found = 0
+            for extended in self._extended(batch.cut(start, min(start + size, batch.size)), pattern, limit):
+                found += extended.size
+                yield extended
+            start += size
+            size = max(1, min(2 * size, limit * size // max(found, 1)))
 
     def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
         """Parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
@@ -174,6 +196,8 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
+        if limit == ROWS_PER_LIMITED_CHUNK and type(p) is not int:
+            return self.paths.parts(batch, s, self._path(pattern), o, self.costs.given)
         is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
@@ -251,4 +275,9 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if type(p) is int and p >= 0:
             return join_relation(batch, s, self.costs.index.relation(p), o)
-        return self.paths.extend(batch, s, p, o, self.costs.given)
+        return self.paths.extend(batch, s, self._path(pattern), o, self.costs.given)
+
+    def _path(self, pattern: Pattern) -> Any:
+        """The path of a pattern, or a shorter one where an end is not asked for."""
+        at_start, at_end = (end in self.costs.unwanted for end in (pattern.s, pattern.o))
+        return shortened(pattern.p, at_start=at_start, at_end=at_end)

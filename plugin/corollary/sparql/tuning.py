@@ -4,6 +4,11 @@ TERMS_BETWEEN_CHECKS = 1024
 """Terms evaluated one by one between two checks of the limits. Measured: SHA256 of 1,024 texts takes 0.7 ms
 (addresses) and 1.3 ms (reviews); with 256 or 4,096 terms the times of all texts differ by their noise."""
 
+NODES_TRIED = 1 << 10
+"""Nodes from which a repeated path without a bound end is searched, for a query with a limit, before its
+pairs are computed for all nodes. Measured on 200,000 nodes in a tree, for 64, 256, 1,024 and 4,096: the first
+10 pairs take 0.13, 0.09, 0.11 and 0.17 ms, the first 2,000 pairs 147, 124, 0.3 and 0.2."""
+
 ROWS_DECODED_AT_ONCE = 1 << 14
 """Rows whose terms are decoded at the same time. Measured: 4,096, 16,384 and 65,536 rows take 261, 218 and
 230 ms for 17,799 prices of a market, and 372, 368 and 396 ms for 30,667 members of universities."""
@@ -18,6 +23,23 @@ ROWS_PER_LIMITED_CHUNK = 1 << 12
 """As ``ROWS_PER_CHUNK``, for queries with a limit. Measured for 1,024, 4,096 and 16,384 rows: 0.8, 1.0 and
 1.8 ms where the first chunk has 10 solutions of a join in universities; 77, 30 and 13 ms in a market without
 any."""
+
+MAX_GROWTH_JOINED, MIN_FACTS = 1, 1 << 12
+"""Expected values for each row up to which cycles are joined pattern by pattern, and facts of a predicate
+from which on they are intersected. Measured on triangles of random graphs of 1,000, 3,000, 10,000 and 100,000
+edges, with 5 for each node by a power law: 0.6, 0.4, 1.3 and 15 ms intersected, 0.3, 0.7, 4.2 and 63 ms
+joined; with 1.3 for each node, evenly spread, 0.35, 0.8, 0.6 and 6.2 ms, and 0.3, 0.75, 0.5 and 5.6."""
+
+MIN_CANDIDATES, MIN_FACTS_PER_TERM = 1 << 12, 4
+"""Terms on the shortest side of a star from which on it is intersected, and facts that one of its predicates
+has for each term. Measured on stars of three predicates, where a tenth of the terms is left, for 1,000,
+3,000, 10,000 and 100,000 terms: with 8 facts each 0.23, 0.32, 0.9 and 9 ms intersected, 0.26, 0.47, 1.3 and
+27 ms joined; with 2 facts each 0.27, 0.22, 0.4 and 2.8 ms, and 0.23, 0.18, 0.3 and 2.6."""
+
+MAX_SHARE_LEFT, VALUES_SAMPLED = 0.5, 256
+"""Share of the terms on the shortest side of a star that the other sides have, up to which it is intersected;
+and the terms that are sampled. Measured on 100,000 terms with 8 facts each, of which a tenth, a half and four
+fifths are left: 9, 26 and 50 ms intersected, 27, 38 and 50 ms joined. The sample takes some 50 µs."""
 
 ROWS_BEFORE_ALL = 1 << 12, 1 << 15
 """Rows of its input among which an operator under a limit looks for enough solutions, before it asks for
