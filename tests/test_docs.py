@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from corollary.loaders.spark.session import has_java
 from corollary.maintain.strategy import DeletionStrategy
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy
 from corollary.modules.module import Module
@@ -80,6 +81,8 @@ def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     names: dict[str, Any] = {}
     if missing := sorted(name for name in imported(page) & OPTIONAL if find_spec(name) is None):
         pytest.skip(f"needs {', '.join(missing)}")
+    if "pyspark" in imported(page) and not has_java():
+        pytest.skip("needs Java 17 or 21: install it, or set JAVA_HOME")
     for language, text in snippets(page):
         if language == "python":
             exec(compile(text, str(page), "exec"), names)

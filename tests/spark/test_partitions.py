@@ -32,7 +32,19 @@ from corollary.loaders.spark import packed_facts
 from corollary.loaders.spark.driver_schema import DriverSchema
 from corollary.loaders.spark.packed_facts import empty_rows, packed_rows, unpacked
 from corollary.loaders.spark.partition_rounds import ANY, VoidCut, local_outline, task_ids
-from corollary.loaders.spark.partition_task import EXPLICIT, OWN, REPORT, SENT, Work, outlined, written
+from corollary.loaders.spark.partition_task import (
+    ADDED,
+    EXPLICIT,
+    FIRST,
+    FOLLOWING,
+    LATER,
+    OWN,
+    REPORT,
+    SENT,
+    Work,
+    outlined,
+    written,
+)
 from corollary.loaders.spark.program_cut import CannotCut, cut_program
 from corollary.loaders.spark.schema import Schema
 from corollary.profiles import load_profile
@@ -46,12 +58,27 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 """
 
 
-class LocalRounds:
-    """The rounds of ``PartitionedEvaluation``, in this process. Raises ``CannotCut``."""
+class SchemaChanges(Exception):
+    """Facts that are added are schema, so that all is derived anew."""
 
-    def __init__(self, facts: Iterable[Fact], program: Program, partitions: int, *, is_strict: bool) -> None:
+
+class LocalRounds:
+    """The rounds of ``PartitionedEvaluation``, in this process. Raises ``CannotCut``.
+
+    ``added``: the other facts are closed under the program, and their change is followed.
+    """
+
+    def __init__(
+        self,
+        facts: Iterable[Fact],
+        program: Program,
+        partitions: int,
+        *,
+        is_strict: bool,
+        added: frozenset[Fact] | None = None,
+    ) -> None:
         self.everywhere = TermDictionary()
-        self.explicit = load(facts, self.everywhere)
+        self.explicit = load({*facts, *(added or ())}, self.everywhere)
         schema = self._schema(program)
         dictionary = schema.compiled.dictionary
         tables = self._tables(dictionary)
@@ -71,8 +98,12 @@ class LocalRounds:
         slots = tuple(10 * n + 7 for n in range(partitions))
         self.work = Work(cut.program, own, ids, cut.everywhere, cut.copies, cut.away, cut.watched, slots)
         starts = empty_rows(EXPLICIT, slots)
-        rows = self.work.cut(EXPLICIT)(self._halves(batch))
+        if added is None:
+            rows = [*self.work.cut(EXPLICIT)(self._halves(batch))]
+        else:
+            rows = self._closed_rows(load(facts, self.everywhere), program, schema)
         self.rows = self._grouped((*(starts.slice(n, 1) for n in range(partitions)), *rows))
+        self.stage = FIRST if added is None else FOLLOWING
         self.rounds = 0
         self.sample: list[list[int]] = []
 
@@ -80,7 +111,7 @@ class LocalRounds:
         """All inferred facts."""
         own: list[pa.RecordBatch] = []
         while not self.rounds or any(b["what"][0].as_py() == SENT for b in self._all()):
-            close = self.work.close(is_first=not self.rounds)
+            close = self.work.close(LATER if self.rounds else self.stage)
             new = [batch for rows in self.rows.values() for batch in close(iter(rows))]
             reports = [json.loads(b["content"][0].as_py()) for b in new if b["what"][0].as_py() == REPORT]
             if any(report["is_void"] for report in reports):
@@ -91,6 +122,26 @@ class LocalRounds:
             self.rows = self._grouped(b for b in (*kept, *new) if b["what"][0].as_py() != REPORT)
             self.rounds += 1
         return self._written(own)
+
+    def _closed_rows(
+        self, explicit: TripleIndex, program: Program, schema: SimpleNamespace
+    ) -> list[pa.RecordBatch]:
+        """The rows of a closed data set, and of the facts that are added to it. Raises ``SchemaChanges``."""
+        view = materialise(explicit, program, self.everywhere)
+        added = self.explicit.difference(explicit)
+        if self._schema_facts(added, schema.compiled, schema.on_driver).fact_count():
+            raise SchemaChanges
+        parts = (
+            (EXPLICIT, explicit, True),
+            (OWN, view.inferred(), True),
+            (OWN, view.generalised(), True),
+            (ADDED, added, False),
+        )
+        return [
+            row
+            for what, index, copies in parts
+            for row in self.work.cut(what, copies=copies)(self._halves(self._batch(index)))
+        ]
 
     def _written(self, rows: list[pa.RecordBatch]) -> set[TextTriple]:
         """The facts of the files: ascending over the files, each once, those that are no triples apart."""
@@ -121,20 +172,26 @@ class LocalRounds:
         compiled = CompiledProgram(program, local, unrolls_all=True)
         on_driver = DriverSchema.of(program, local)
         decode = self.everywhere.decode
-        given = TripleIndex()
+        index = Engine(self._schema_facts(self.explicit, compiled, on_driver), compiled).fixpoint.index
         for predicate, relation in self.explicit.relations():
+            if local.encode(decode(predicate)) == compiled.rdf_type:
+                local.encode_all([decode(term) for term in relation.object_terms().tolist()])
+        return SimpleNamespace(compiled=compiled, on_driver=on_driver, index=index)
+
+    def _schema_facts(
+        self, facts: TripleIndex, compiled: CompiledProgram, on_driver: DriverSchema
+    ) -> TripleIndex:
+        """The facts that are schema, over the driver's dictionary."""
+        local, decode, found = compiled.dictionary, self.everywhere.decode, TripleIndex()
+        for predicate, relation in facts.relations():
             name = local.find(decode(predicate))
             for key in relation.pairs().keys.tolist():
                 ends = [decode(key >> 32), decode(key & 0xFFFFFFFF)]
                 is_class = name == compiled.rdf_type and local.find(ends[1]) in on_driver.classes
                 if name is not None and (name in on_driver.predicates or is_class):
                     subject, value = map(local.encode, ends)
-                    given.add_new(name, [np.array([subject << 32 | value], np.uint64)])
-        index = Engine(given, compiled).fixpoint.index
-        for predicate, relation in self.explicit.relations():
-            if local.encode(decode(predicate)) == compiled.rdf_type:
-                local.encode_all([decode(term) for term in relation.object_terms().tolist()])
-        return SimpleNamespace(compiled=compiled, on_driver=on_driver, index=index)
+                    found.add_new(name, [np.array([subject << 32 | value], np.uint64)])
+        return found
 
     def _tables(self, dictionary: TermDictionary) -> list[np.ndarray]:
         ids = [
@@ -181,18 +238,30 @@ def without_values(program: Program) -> Program:
 
 
 def derived(
-    facts: Iterable[Fact], program: Program, partitions: int, *, is_strict: bool = False
+    facts: Iterable[Fact],
+    program: Program,
+    partitions: int,
+    *,
+    is_strict: bool = False,
+    added: frozenset[Fact] | None = None,
 ) -> tuple[set[TextTriple], int]:
-    """What partitions derive, and the number of rounds. Raises ``CannotCut`` or ``VoidCut``."""
-    rounds = LocalRounds(facts, program, partitions, is_strict=is_strict)
+    """What partitions derive, and the number of rounds. Raises ``CannotCut``, ``VoidCut``."""
+    rounds = LocalRounds(facts, program, partitions, is_strict=is_strict, added=added)
     return rounds.run(), rounds.rounds
 
 
-def check(facts: Iterable[Fact], program: Program, partitions: int) -> None:
-    """Partitions derive what the engine derives, if the program can be cut."""
+def check(facts: frozenset[Fact], program: Program, partitions: int) -> None:
+    """Partitions derive what the engine derives, if the program can be cut; after additions, too."""
+    wanted = closed_here(facts, program)
+    some_facts = sorted(facts, key=repr)
     for is_strict in (False, True):
         with suppress(CannotCut, VoidCut):
-            assert derived(facts, program, partitions, is_strict=is_strict)[0] == closed_here(facts, program)
+            assert derived(facts, program, partitions, is_strict=is_strict)[0] == wanted
+            for number in (1, 3):
+                added = frozenset(some_facts[::number])
+                with suppress(SchemaChanges, VoidCut):
+                    rest = facts - added
+                    assert derived(rest, program, partitions, is_strict=is_strict, added=added)[0] == wanted
 
 
 counts = st.integers(1, 5)

@@ -98,13 +98,14 @@ def manifest(
     rules: str | None,
     prefixes: Mapping[str, str] | None = None,
     fingerprint: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of a manifest.
 
     ``terms`` has the number of terms by kind (iri, blank_node, literal). ``facts`` has the number of facts by
     part: explicit, inferred and, if there are several graphs, graphs; generalised, if there is a
     ``fingerprint``. ``files`` maps every path in the folder to its ``rows``, ``bytes`` and ``sha256`` (or
-    None).
+    None). ``inputs`` are the checksums of what the data set was made from, if they are known.
     """
     content = {
         "format": FORMAT,
@@ -116,6 +117,7 @@ def manifest(
         "facts": dict(facts),
         "prefixes": dict(prefixes or {}),
         "files": {name: dict(about) for name, about in files.items()},
+        **({} if inputs is None else {"inputs": dict(inputs)}),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 

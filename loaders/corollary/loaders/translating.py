@@ -1,6 +1,6 @@
 """Translating the ids of a data set to those of another dictionary.
 
-Blank nodes get new labels: the scope of a blank node is its data set.
+Blank nodes get new labels, unless they have such labels already: the scope of a blank node is its data set.
 """
 
 from __future__ import annotations
@@ -24,19 +24,32 @@ def new_labels(count: int) -> TextTable:
 
 
 class Translation:
-    """Maps the ids of ``source`` to those of ``target``. Terms that ``target`` lacks are added to it."""
+    """Maps the ids of ``source`` to those of ``target``. Terms that ``target`` lacks are added to it.
 
-    def __init__(self, source: TermDictionary, target: TermDictionary) -> None:
+    Unless ``adds``, these terms have the id ``ABSENT``. With ``keeps_labels``, blank nodes are not renamed.
+    """
+
+    def __init__(
+        self,
+        source: TermDictionary,
+        target: TermDictionary,
+        *,
+        adds: bool = True,
+        keeps_labels: bool = False,
+    ) -> None:
         self._ids: list[Ids] = []
         for kind, table in zip(BULK_KINDS, source.tables(), strict=True):
-            if kind == Kind.BLANK_NODE:
+            if kind == Kind.BLANK_NODE and not keeps_labels:
                 table = new_labels(len(table))
             offsets, content = table.offsets(), table.content()
             ids: Ids = np.empty(len(table), np.uint32)
             for start in range(0, len(table), TERMS_PER_CALL):
-                some = offsets[start : start + TERMS_PER_CALL + 1]
+                some, its = offsets[start : start + TERMS_PER_CALL + 1], ids[start : start + TERMS_PER_CALL]
                 texts = Texts.of(content, some[:-1], np.diff(some))
-                target.encode_texts(texts, ids[start : start + TERMS_PER_CALL], (kind,))
+                if adds:
+                    target.encode_texts(texts, its, (kind,))
+                else:
+                    target.find_texts(texts, its, kind)
             self._ids.append(ids)
 
     def id(self, term: int) -> int:

@@ -17,7 +17,7 @@ from corollary.cli.explaining import explain
 from corollary.cli.generating import generate
 from corollary.cli.rules import rules
 from corollary.cli.serving import serve
-from corollary.cli.spark import spark_generate, spark_load, spark_materialise
+from corollary.cli.spark import spark_generate, spark_load, spark_materialise, spark_update
 from corollary.cli.verifying import verify
 from corollary.cli.warming_up import warm_up
 
@@ -34,6 +34,7 @@ __all__ = [
     "spark_generate",
     "spark_load",
     "spark_materialise",
+    "spark_update",
     "verify",
     "warm_up",
 ]

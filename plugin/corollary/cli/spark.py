@@ -1,4 +1,4 @@
-"""``corollary spark-load``, ``spark-materialise``, ``spark-generate``: data too large for one machine."""
+"""``corollary spark-load``, ``-materialise``, ``-update``, ``-generate``: data too large for one machine."""
 
 from __future__ import annotations
 
@@ -98,18 +98,24 @@ def _check_kind(_: click.Context, parameter: click.Parameter, value: str) -> str
     return value
 
 
-@main.command("spark-load", short_help="Read files into an encoded data set, on Spark.")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.argument("output")
-@_on_spark
-@click.option("--input-format", metavar="SUFFIX", help="Format of files whose names do not tell: nt or nq.")
-@click.option(
+_input_format = click.option(
+    "--input-format", metavar="SUFFIX", help="Format of files whose names do not tell: nt or nq."
+)
+_tolerates = click.option(
     "--most-bad-lines",
     type=click.IntRange(min=0),
     default=_most_bad_lines,
     metavar="N",
-    help="More bad lines than that, and the load fails. Default: 1,000.",
+    help="More bad lines than that, and the command fails. Default: 1,000.",
 )
+
+
+@main.command("spark-load", short_help="Read files into an encoded data set, on Spark.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("output")
+@_on_spark
+@_input_format
+@_tolerates
 def spark_load(
     inputs: tuple[str, ...],
     output: str,
@@ -143,9 +149,7 @@ def spark_load(
             notify=_notify,
         )
     _print(asdict(done), as_json)
-    if done.bad_lines:
-        lines = "1 bad line is" if done.bad_lines == 1 else f"{done.bad_lines:,} bad lines are"
-        click.echo(f"corollary: {lines} in {output}/quarantine", err=True)
+    _warn_of_bad_lines(done.bad_lines, output)
 
 
 @main.command("spark-materialise", short_help="Close an encoded data set under rules, on Spark.")
@@ -174,6 +178,50 @@ def spark_materialise(
     with cluster.session() as spark:
         done = materialise(spark, source, output, program, files=files, notify=_notify)
     _print(asdict(done), as_json)
+
+
+@main.command("spark-update", short_help="Follow a change of a closed data set, on Spark.")
+@click.argument("source", metavar="DATASET")
+@click.argument("output")
+@click.option(
+    "--add", multiple=True, metavar="FILE", help="Documents to add: as INPUT of spark-load; repeat."
+)
+@click.option("--remove", multiple=True, metavar="FILE", help="Documents with facts to remove; repeat.")
+@rules_option
+@_on_spark
+@_input_format
+@_tolerates
+def spark_update(
+    source: str,
+    output: str,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    rules: tuple[str, ...],
+    input_format: str | None,
+    most_bad_lines: int,
+    cluster: Cluster,
+    files: int | None,
+    as_json: bool,
+) -> None:
+    """Write the closed data set DATASET to OUTPUT, with facts removed and added, and what follows then.
+
+    The rules are those that DATASET was closed under. Facts in both --remove and --add are explicit at the
+    end. Up to 16 million triples the change is followed. In a larger data set additions are followed; if
+    facts are removed or the schema changes, all is derived anew, which the report says.
+
+    
+    Examples:
+      corollary spark-update closed.encoded newer.encoded --add today.nt.gz --remove gone.nt
+      corollary spark-update closed.encoded closed.encoded --add 'news/*.nt' --master yarn
+    """
+    from corollary.loaders.spark import update
+
+    program, documents = load_program(rules or (DEFAULT_RULES,)), {"add": add, "remove": remove}
+    how = {"format": input_format, "most_bad_lines": most_bad_lines, "files": files, "notify": _notify}
+    with cluster.session() as spark:
+        done = update(spark, source, output, program, **documents, **how)  # type: ignore[arg-type]
+    _print(asdict(done), as_json)
+    _warn_of_bad_lines(done.bad_lines, output)
 
 
 @main.command("spark-generate", short_help="Make data to try things on, on Spark.")
@@ -209,6 +257,12 @@ def spark_generate(
         print_json({"files": paths}, to_stderr=False)
     else:
         click.echo("\n".join(paths))
+
+
+def _warn_of_bad_lines(count: int, output: str) -> None:
+    if count:
+        lines = "1 bad line is" if count == 1 else f"{count:,} bad lines are"
+        click.echo(f"corollary: {lines} in {output}/quarantine", err=True)
 
 
 def _notify(stage: str) -> None:

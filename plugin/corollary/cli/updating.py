@@ -79,12 +79,11 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     """
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
-        from corollary.columns.delta import Delta
         from corollary.evaluate import materialise
         from corollary.loaders.encoded_format import is_encoded
         from corollary.loaders.fetching import look_for
         from corollary.loaders.files import files_in
-        from corollary.maintain import maintain
+        from corollary.maintain import Change, maintain
         from corollary.terms.dictionary import TermDictionary
 
         program = load_program(sources.rules)
@@ -104,13 +103,7 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
         before = materialise(explicit, program, dictionary)
     with stage("maintain", seconds) as current:
         current.follow(0)
-        removed = Delta.of(unwanted) & explicit
-        removed -= wanted
-        added = Delta.of(wanted) - explicit
-        changed = explicit.snapshot()
-        for predicate, keys in removed.items():
-            changed.remove(predicate, keys)
-        changed.add_all(added)
-        after, report = maintain(before, changed, removed, added, strategy)
+        change = Change.of(explicit, unwanted, wanted)
+        after, report = maintain(before, change.explicit, change.removed, change.added, strategy)
     warn_of_suspended(after)
     return Update(sources, before, after, report, unwanted.difference(explicit), seconds)

@@ -9,5 +9,17 @@ from corollary.loaders.spark.generate_parts import generate
 from corollary.loaders.spark.load import Loaded, load
 from corollary.loaders.spark.materialise_tables import Materialised, materialise
 from corollary.loaders.spark.session import archive, session, ship
+from corollary.loaders.spark.update_tables import Updated, update
 
-__all__ = ["Loaded", "Materialised", "archive", "generate", "load", "materialise", "session", "ship"]
+__all__ = [
+    "Loaded",
+    "Materialised",
+    "Updated",
+    "archive",
+    "generate",
+    "load",
+    "materialise",
+    "session",
+    "ship",
+    "update",
+]

@@ -6,8 +6,9 @@ begins.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from corollary.loaders.decoding import bad_data_set, checked_manifest
@@ -24,6 +25,7 @@ from corollary.loaders.encoded_format import (
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.storage import Storage
+from corollary.reasoner.closed_under import ClosedUnder
 from corollary.terms.dictionary import BULK_KINDS, Kind
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ Files = dict[str, dict[str, Any]]
 class DistributedDataSet:
     """An encoded data set. The columns of ``terms`` are id, text; of facts predicate, subject, object (long).
 
-    ``counts`` has the number of terms by kind, ``facts`` the number of facts by part.
+    ``counts`` has the number of terms by kind, ``facts`` the number of facts by part. ``closed`` says by
+    which rules the data set is closed. ``digest`` is the checksum of the manifest, which has those of all
+    files. ``fact_paths`` has the files or folders of each part of the facts.
     """
 
     folder: str
@@ -47,12 +51,18 @@ class DistributedDataSet:
     prefixes: dict[str, str]
     files: Files
     terms: DataFrame
-    explicit_paths: list[str]
+    fact_paths: dict[str, list[str]]
+    closed: ClosedUnder
+    digest: str
 
     @property
     def explicit(self) -> DataFrame:
         """The explicit facts."""
-        return read_facts(self.terms.sparkSession, self.explicit_paths)
+        return self.facts_of(EXPLICIT)
+
+    def facts_of(self, part: str) -> DataFrame:
+        """The facts of a part: EXPLICIT, INFERRED or GENERALISED."""
+        return read_facts(self.terms.sparkSession, self.fact_paths[part])
 
 
 def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
@@ -64,7 +74,8 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
             f"{path}: no encoded data set is here: there is no {MANIFEST}",
             "make one with corollary spark-load; one that was not written to the end has no manifest",
         )
-    content = checked_manifest(storage.read(f"{folder}/{MANIFEST}"), path)
+    text = storage.read(f"{folder}/{MANIFEST}")
+    content = checked_manifest(text, path)
     files: Files = content["files"]
     sizes = {file.path: file.size for file in storage.files(folder)}
     for name, about in files.items():
@@ -77,16 +88,39 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
         content["facts"],
         content.get("prefixes", {}),
         files,
-        spark.read.schema("id long, text string").parquet(*_paths(folder, TERMS, files, sizes)),
-        _paths(folder, EXPLICIT, files, sizes),
+        read_terms(spark, _paths(folder, TERMS, files, sizes)),
+        {part: _paths(folder, part, files, sizes) for part in (EXPLICIT, INFERRED, GENERALISED)},
+        ClosedUnder(*(content.get(name) for name in ("fingerprint", "rules", "corollary"))),
+        sha256(text.encode()).hexdigest(),
     )
+
+
+def check_content(data: DistributedDataSet) -> None:
+    """Compare the files with their checksums in the manifest. Raises InputError if one differs."""
+    from pyspark.sql import functions as F
+
+    spark = data.terms.sparkSession
+    wanted = {f"{data.folder}/{name}": about["sha256"] for name, about in data.files.items()}
+    if not wanted:
+        return
+    content = spark.read.format("binaryFile").load(sorted(wanted))
+    for path, digest in content.select("path", F.sha2("content", 256)).collect():
+        if wanted[path] not in (None, digest):
+            name = path.removeprefix(f"{data.folder}/")
+            raise bad_data_set(data.folder, f"{name} is not what was written: its checksum differs")
+
+
+def read_terms(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """The terms in the given folders and files."""
+    schema = "id long, text string"
+    return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
 
 
 def _paths(folder: str, part: str, files: Files, there: Collection[str]) -> list[str]:
     """The paths to read for a part: its folder, or single files if the manifest does not list all of them."""
     named = {f"{folder}/{name}" for name in files if name.startswith(f"{part}/")}
     found = {path for path in there if path.startswith(f"{folder}/{part}/")}
-    return [f"{folder}/{part}"] if found == named else sorted(named)
+    return [f"{folder}/{part}"] if named and found == named else sorted(named)
 
 
 def read_facts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
@@ -114,6 +148,19 @@ def described(spark: SparkSession, folder: str, parts: tuple[str, ...]) -> Files
     return dict(sorted(found.items()))
 
 
+def terms_after(spark: SparkSession, beside: str, folder: str, others: Files) -> Files:
+    """Move files of terms from a folder ``beside`` into a data set. Returns the manifest's entries.
+
+    Their names come after those of the ``others``, as their ids do.
+    """
+    storage, found = Storage(spark), {}
+    known = sum(name.startswith(f"{TERMS}/") for name in others)
+    for number, (name, about) in enumerate(described(spark, beside, (TERMS,)).items(), known):
+        found[f"{TERMS}/then-{number:05}.parquet"] = about
+        storage.rename(f"{beside}/{name}", f"{folder}/{TERMS}/then-{number:05}.parquet")
+    return found
+
+
 def write_manifest(
     storage: Storage,
     folder: str,
@@ -122,6 +169,7 @@ def write_manifest(
     rules: str | None = None,
     prefixes: dict[str, str] | None = None,
     fingerprint: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> dict[str, int]:
     """Write the manifest, which completes a data set. Returns the number of facts by part."""
     facts = {
@@ -134,5 +182,5 @@ def write_manifest(
         or any(name.startswith(f"{part}/") for name in files)
     }
     terms = {KIND_NAMES[kind]: count for kind, count in counts.items()}
-    storage.write(f"{folder}/{MANIFEST}", manifest(terms, facts, files, rules, prefixes, fingerprint))
+    storage.write(f"{folder}/{MANIFEST}", manifest(terms, facts, files, rules, prefixes, fingerprint, inputs))
     return facts

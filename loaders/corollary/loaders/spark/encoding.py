@@ -9,6 +9,7 @@ facts by predicate, subject and object.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corollary.language.errors import CorollaryError
-from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, TERMS
+from corollary.loaders.encoded_format import COLUMNS, TERMS
 from corollary.loaders.spark.tuning import MAX_ROWS_PER_FILE
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 Id = TypeVar("Id", np.uint32, np.int64)
 
 FACT_SCHEMA = ", ".join(f"{name} long" for name in COLUMNS)
+
+NO_TERMS: Mapping[Kind, int] = dict.fromkeys(BULK_KINDS, 0)
 
 _PLACE_BITS = 33
 """Number of low bits of Spark's ``monotonically_increasing_id`` that hold the row within a partition."""
@@ -63,10 +66,12 @@ def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:
     return max(cores, -(-rows // MAX_ROWS_PER_FILE))
 
 
-def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:
-    """Number the distinct terms and write them. Returns the number of terms by kind.
+def write_terms(
+    texts: DataFrame, folder: str, files: int, known: Mapping[Kind, int] = NO_TERMS
+) -> dict[Kind, int]:
+    """Number the distinct texts, after the ``known`` terms, and write them. Returns their number by kind.
 
-    Raises CorollaryError if a kind has more terms than ids.
+    Precondition: no text is known. Raises CorollaryError if a kind has more terms than ids.
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as F
@@ -74,9 +79,7 @@ def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:
     first = F.substring("text", 1, 1)
     kind = F.when(first == "<", int(Kind.IRI)).when(first == "_", int(Kind.BLANK_NODE))
     terms = (
-        chunks.where("what = 'term'")
-        .select("text")
-        .distinct()
+        texts.distinct()
         .withColumn("kind", kind.otherwise(int(Kind.LITERAL)))
         .repartitionByRange(files, "kind", "text")
         .sortWithinPartitions("kind", "text")
@@ -87,15 +90,15 @@ def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:
     counted = terms.groupBy(part.alias("part"), "kind").count().collect()
     counts = {k: sum(row["count"] for row in counted if row["kind"] == k) for k in BULK_KINDS}
     for k, count in counts.items():
-        if count > INDEX_MASK + 1:
+        if known[k] + count > INDEX_MASK + 1:
             raise CorollaryError(
-                f"{count:,} different terms of kind {k.name}: ids reach to {INDEX_MASK + 1:,}"
+                f"{known[k] + count:,} different terms of kind {k.name}: ids reach to {INDEX_MASK + 1:,}"
             )
     in_parts = [0] * (1 + max((row["part"] for row in counted), default=0))
     for row in counted:
         in_parts[row["part"]] += row["count"]
     before = np.cumsum([0, *in_parts[:-1]]).tolist()
-    lower = [sum(counts[k] for k in BULK_KINDS if k < kind) for kind in BULK_KINDS]
+    lower = [sum(counts[k] for k in BULK_KINDS if k < kind) - known[kind] for kind in BULK_KINDS]
     rank = F.lit(before)[part] + F.col("place").bitwiseAND((1 << _PLACE_BITS) - 1)
     term_id = rank - F.lit(lower)[F.col("kind")] + F.shiftleft(F.col("kind").cast("long"), KIND_SHIFT)
     terms.select(term_id.alias("id"), "text").write.options(**_WRITING).parquet(f"{folder}/{TERMS}")
@@ -118,13 +121,18 @@ def write_facts(facts: DataFrame, folder: str, part: str, files: int) -> None:
     facts.unpersist()
 
 
-def encode(chunks: DataFrame, terms: DataFrame, folder: str, files: int) -> None:
-    """Write the statements of all chunks as explicit facts. ``terms`` (id, text) has all their terms."""
+def texts_of(chunks: DataFrame) -> DataFrame:
+    """The terms of all chunks, with duplicates: text."""
+    return chunks.where("what = 'term'").select("text")
+
+
+def encoded(chunks: DataFrame, terms: DataFrame) -> DataFrame:
+    """The statements of all chunks as facts, with duplicates. ``terms`` (id, text) has all their terms."""
     numbers = chunks.where("what = 'term'").select("chunk", "number", "text")
     numbers = numbers.join(terms, "text").select("chunk", "number", "id")
     statements = chunks.where("what = 'facts'").selectExpr("chunk as whole", "statements")
     pairs = statements.groupBy("whole").cogroup(numbers.groupBy("chunk"))
-    write_facts(pairs.applyInArrow(_encoded, FACT_SCHEMA), folder, EXPLICIT, files)
+    return pairs.applyInArrow(_encoded, FACT_SCHEMA)
 
 
 def _encoded(statements: pa.Table, numbers: pa.Table) -> pa.Table:

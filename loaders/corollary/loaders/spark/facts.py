@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from corollary.columns import FIRST_VIRTUAL
-from corollary.loaders.encoded_format import COLUMNS
+from corollary.loaders.encoded_format import COLUMNS, EXPLICIT
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, read_facts
 from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST
 from corollary.plan.steps import Age
@@ -71,7 +71,7 @@ class Facts:
         self._spark = data.terms.sparkSession
         self._folder = folder
         self._rdf_type = rdf_type
-        self._explicit = data.explicit_paths
+        self._explicit = data.fact_paths[EXPLICIT]
         self._rounds: list[str] = []
         self.recent_summary = Summary.of(data.explicit, rdf_type)
         self.summary = self.recent_summary

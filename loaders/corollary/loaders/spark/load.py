@@ -18,7 +18,7 @@ import pyarrow as pa
 from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
-from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
+from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
 from corollary.loaders.spark.one_task import number
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.storage import Storage, scratch
@@ -105,7 +105,7 @@ def load(
         counts = Counts.of(chunks)
         if counts.bad:
             stages.enter("bad lines")
-            _quarantine(_placed(chunks, documents), counts.bad, most_bad_lines, folder)
+            quarantine(chunks, documents, counts.bad, most_bad_lines, folder)
         if files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK:
             stages.enter("one task")
             written = number(chunks, folder)
@@ -128,15 +128,16 @@ def _in_many_tasks(
     """Write terms and facts of a table of chunks. Returns the number of terms by kind, and the files."""
     spark = chunks.sparkSession
     stages.enter("terms")
-    kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
+    kinds = write_terms(texts_of(chunks), folder, files_for(counts.chunk_terms, chunks, files))
     stages.enter("facts")
     terms = spark.read.parquet(f"{folder}/{TERMS}")
-    encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
+    write_facts(encoded(chunks, terms), folder, EXPLICIT, files_for(counts.statements, chunks, files))
     return kinds, described(spark, folder, (TERMS, EXPLICIT))
 
 
-def _quarantine(bad: DataFrame, count: int, most: int, folder: str) -> None:
+def quarantine(chunks: DataFrame, documents: list[Source], count: int, most: int, folder: str) -> None:
     """Write the bad lines to their table; raises InputError if there are more than ``most``."""
+    bad = _placed(chunks, documents)
     if count > most:
         raise _refused(bad, count, most)
     bad.coalesce(1).write.parquet(f"{folder}/{QUARANTINE}")

@@ -16,6 +16,7 @@ from corollary.loaders.spark.encoded_tables import (
     Files,
     described,
     open_encoded,
+    terms_after,
     write_manifest,
 )
 from corollary.loaders.spark.encoding import files_for, write_facts
@@ -23,14 +24,14 @@ from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.load import Notify, Stages, silent
 from corollary.loaders.spark.one_task import close
-from corollary.loaders.spark.partition_rounds import PartitionedEvaluation, partitions_for
+from corollary.loaders.spark.partition_rounds import Followed, PartitionedEvaluation, partitions_for
 from corollary.loaders.spark.program_cut import CannotCut
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK
 from corollary.program.fingerprint import fingerprint
 from corollary.program.stratify import called, verb
-from corollary.terms.dictionary import kind_of_text
+from corollary.terms.dictionary import Kind, kind_of_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,41 +82,102 @@ def materialise(
     data = open_encoded(spark, source)
     if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
         return _in_one_task(data, output, program, stages, notify)
-    _refuse_new_terms(program)
+    refuse_new_terms(program)
     with storage.output(storage.full(output)) as folder:
-        stages.enter("schema")
-        schema = Schema.of(program, data)
-        found = _closed(data, program, schema, folder, files, stages, notify)
         older = (f"{INFERRED}/", f"{GENERALISED}/")
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
-        _copy(storage, data.folder, folder, copied)
-        new_files = _write_new_terms(spark, storage, found.translation.new, folder, copied)
-        counts = dict(data.counts)
-        for _, text in found.translation.new:
-            counts[kind_of_text(text)] += 1
+        copy_files(storage, data.folder, folder, copied)
+        done = close_in_rounds(data, program, folder, files, stages, notify)
         stages.enter("manifest")
-        written = found.files
-        if written is None:
-            written = described(spark, folder, (INFERRED, GENERALISED))
-        parts = {**copied, **new_files, **written}
-        closed = None if found.has_suspended else fingerprint(program)
-        facts = write_manifest(storage, folder, counts, parts, program.name, data.prefixes, closed)
+        facts = write_manifest(
+            storage, folder, done.counts, {**copied, **done.files}, program.name, data.prefixes,
+            done.fingerprint, {"data set": data.digest},
+        )  # fmt: skip
     stages.enter("")
-    return Materialised(facts["explicit"], facts["inferred"], found.rounds, found.method, stages.seconds)
+    return Materialised(facts["explicit"], facts["inferred"], done.rounds, done.method, stages.seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class _Closed:
-    """Inferred facts that are written. ``files`` are the manifest's entries, if they are known."""
+class ClosedInRounds:
+    """What was written: inferred facts and terms of the program; and the number of terms by kind, with these.
+
+    ``reason`` says why the facts were closed from scratch, although a change was to be followed; empty if it
+    was.
+    """
+
+    counts: dict[Kind, int]
+    files: Files
+    rounds: int
+    method: str
+    fingerprint: str | None
+    reason: str = ""
+
+
+def close_in_rounds(
+    data: DistributedDataSet,
+    program: Program,
+    folder: str,
+    files: int | None,
+    stages: Stages,
+    notify: Notify,
+    followed: Followed | None = None,
+) -> ClosedInRounds:
+    """Close the facts on partitions if the program can be cut, else by joins. Write what is new to a folder.
+
+    ``followed``: a data set that is closed under the program, of which ``data`` has the facts and more.
+    Preconditions: no rule computes new terms; the terms of ``data`` are in the folder.
+    """
+    stages.enter("schema")
+    schema = Schema.of(program, data)
+    reason = ""
+    if followed is not None and schema.has_any_in(followed.added):
+        followed, reason = None, "the schema changes"
+    try:
+        found = _on_partitions(data, schema, folder, files, stages, notify, followed)
+    except CannotCut as why:
+        notify(f"by joins: {why}")
+        found = _by_joins(data, program, schema, folder, files, stages, notify, f"{JOINS}: {why}")
+        reason = reason or f"{why}" * (followed is not None)
+    new_files = _write_new_terms(data.terms.sparkSession, found.translation.new, folder, data.files)
+    counts = dict(data.counts)
+    for _, text in found.translation.new:
+        counts[kind_of_text(text)] += 1
+    closed = None if found.has_suspended else fingerprint(program)
+    return ClosedInRounds(counts, {**found.files, **new_files}, found.rounds, found.method, closed, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Inferred facts that are written, with the manifest's entries for them."""
 
     translation: IdTranslation
     rounds: int
     method: str
+    files: Files
     has_suspended: bool = False
-    files: Files | None = None
 
 
-def _closed(
+def _on_partitions(
+    data: DistributedDataSet,
+    schema: Schema,
+    folder: str,
+    files: int | None,
+    stages: Stages,
+    notify: Notify,
+    followed: Followed | None,
+) -> _Found:
+    """Close the facts on partitions. Raises ``CannotCut`` if the program cannot be cut."""
+    spark = data.terms.sparkSession
+    partitions = files or partitions_for(data.facts["explicit"], spark)
+    evaluation = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, notify, followed)
+    stages.enter("rounds")
+    evaluation.run()
+    stages.enter("write")
+    written = evaluation.write(folder, files or files_for(evaluation.inferred, data.terms, None))
+    return _Found(evaluation.translation, evaluation.rounds, PARTITIONS, written)
+
+
+def _by_joins(
     data: DistributedDataSet,
     program: Program,
     schema: Schema,
@@ -123,28 +185,16 @@ def _closed(
     files: int | None,
     stages: Stages,
     notify: Notify,
-) -> _Closed:
-    """Close the facts on partitions if the program can be cut, else by joins. Write the inferred ones."""
-    explicit = data.facts["explicit"]
-    try:
-        partitions = files or partitions_for(explicit, data.terms.sparkSession)
-        on_partitions = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, notify)
-        stages.enter("rounds")
-        on_partitions.run()
-    except CannotCut as why:
-        notify(f"by joins: {why}")
-        evaluation, has_suspended = _evaluated(data, program, schema, scratch(folder), stages, notify)
-        stages.enter("write")
-        inferred = evaluation.facts.inferred()
-        size = len(evaluation.facts.summary) - explicit
-        write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
-        generalised = evaluation.facts.generalised()
-        write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
-        rounds = evaluation.facts.rounds
-        return _Closed(evaluation.translation, rounds, f"{JOINS}: {why}", has_suspended)
+    method: str,
+) -> _Found:
+    evaluation, has_suspended = _evaluated(data, program, schema, scratch(folder), stages, notify)
     stages.enter("write")
-    written = on_partitions.write(folder, files or files_for(on_partitions.inferred, data.terms, None))
-    return _Closed(on_partitions.translation, on_partitions.rounds, PARTITIONS, files=written)
+    inferred, generalised = evaluation.facts.inferred(), evaluation.facts.generalised()
+    size = len(evaluation.facts.summary) - data.facts["explicit"]
+    write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
+    write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
+    written = described(data.terms.sparkSession, folder, (INFERRED, GENERALISED))
+    return _Found(evaluation.translation, evaluation.facts.rounds, method, written, has_suspended)
 
 
 def _in_one_task(
@@ -159,11 +209,11 @@ def _in_one_task(
             notify(said)
         stages.enter("manifest")
         graphs = {name: about for name, about in data.files.items() if name.startswith(f"{GRAPHS}/")}
-        _copy(storage, data.folder, folder, graphs)
-        files = {**written.files, **graphs}
+        copy_files(storage, data.folder, folder, graphs)
         facts = write_manifest(
-            storage, folder, written.counts, files, program.name, data.prefixes, written.fingerprint
-        )
+            storage, folder, written.counts, {**written.files, **graphs}, program.name, data.prefixes,
+            written.fingerprint, {"data set": data.digest},
+        )  # fmt: skip
     stages.enter("")
     rounds = written.report["rounds"]
     return Materialised(facts["explicit"], facts["inferred"], rounds, ONE_TASK, stages.seconds)
@@ -209,7 +259,8 @@ def _evaluated(
         suspended |= strata.suspended
 
 
-def _refuse_new_terms(program: Program) -> None:
+def refuse_new_terms(program: Program) -> None:
+    """Raise RuleError for rules that compute new terms."""
     complaints = [
         Diagnostic(
             f"{f'rule {rule.name}' if rule.name else 'a rule'} computes new terms (BIND or AGGREGATE), "
@@ -224,7 +275,7 @@ def _refuse_new_terms(program: Program) -> None:
         raise RuleError(tuple(complaints))
 
 
-def _copy(storage: Storage, source: str, target: str, names: Iterable[str]) -> None:
+def copy_files(storage: Storage, source: str, target: str, names: Iterable[str]) -> None:
     """Copy files from one data set into another."""
     with ThreadPoolExecutor(COPYING_THREADS) as pool:
         jobs = [pool.submit(storage.copy, f"{source}/{name}", f"{target}/{name}") for name in names]
@@ -233,16 +284,13 @@ def _copy(storage: Storage, source: str, target: str, names: Iterable[str]) -> N
 
 
 def _write_new_terms(
-    spark: SparkSession, storage: Storage, terms: Sequence[tuple[int, str]], folder: str, others: Files
+    spark: SparkSession, terms: Sequence[tuple[int, str]], folder: str, others: Files
 ) -> Files:
-    """Write the terms that only the program has, as one more file, the last by name."""
+    """Write the terms that only the program has, after those of the ``others``."""
     if not terms:
         return {}
     ids, texts = zip(*sorted(terms), strict=True)
     table = spark.createDataFrame(pa.table({"id": pa.array(ids, pa.int64()), "text": pa.array(texts)}))
     beside = f"{scratch(folder)}/new"
     table.coalesce(1).sortWithinPartitions("id").write.parquet(f"{beside}/{TERMS}")
-    ((written, about),) = described(spark, beside, (TERMS,)).items()
-    name = f"{TERMS}/program-{sum(file.startswith(TERMS) for file in others):05}.parquet"
-    storage.rename(f"{beside}/{written}", f"{folder}/{name}")
-    return {name: about}
+    return terms_after(spark, beside, folder, others)

@@ -1,4 +1,4 @@
-"""Data of moderate size in one task: a Python worker numbers all terms, or closes all facts with the engine.
+"""Data of moderate size in one task: a Python worker numbers terms, closes facts or follows a change of them.
 
 A round of joins takes seconds, however few facts it derives. One task gets all rows as Arrow batches, works
 as on one machine, and returns the files of the data set, compressed, in pieces: some 3 bytes a fact. The
@@ -15,29 +15,41 @@ import json
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import compute
 
-from corollary.columns import TripleIndex
+from corollary.columns import Delta, TripleIndex
+from corollary.evaluate import CannotAdopt, MaterialisedView, adopt
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import Program
 from corollary.language.errors import CorollaryError
-from corollary.loaders.decoding import content_of
+from corollary.loaders import encoded_format
 from corollary.loaders.encoded import save_encoded
 from corollary.loaders.encoded_format import COLUMNS, KIND_NAMES, MANIFEST, EncodedDataSet
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
-from corollary.loaders.spark.encoding import ids_of_statements
 from corollary.loaders.spark.storage import Storage
+from corollary.loaders.spark.task_content import (
+    ADDED,
+    EXPLICIT,
+    GENERALISED,
+    INFERRED,
+    REMOVED,
+    TERMS,
+    TaskContent,
+)
 from corollary.loaders.spark.tuning import BYTES_PER_PIECE
+from corollary.loaders.translating import Translation
+from corollary.maintain import Change, maintain
+from corollary.maintain.deletion import FALLBACK
 from corollary.program.fingerprint import fingerprint
 from corollary.program.stratify import called, verb
-from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, Ids, Kind, TermDictionary
-from corollary.terms.texts import TextTable
+from corollary.terms.dictionary import BULK_KINDS, Kind, TermDictionary
+from corollary.terms.texts import ABSENT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,11 +65,6 @@ PIECES = "name string, content binary"
 REPORT, ERROR = "report", "error"
 
 _ARROW = pa.schema([("name", pa.string()), ("content", pa.binary())])
-
-_CHUNKS = pa.schema(
-    [("chunk", pa.int64()), ("number", pa.int64()), ("text", pa.string()), ("statements", pa.binary())]
-)
-_ROWS = pa.schema([("id", pa.int64()), ("text", pa.string()), *((name, pa.int64()) for name in COLUMNS)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +82,7 @@ def number(chunks: DataFrame, folder: str) -> Written:
 
     Ids and facts are those of ``encoding.write_terms`` and ``encoding.encode``.
     """
-    rows = chunks.where("what IN ('term', 'facts')").select("chunk", "number", "text", "statements")
-    return _carried_out(rows, _numbered, folder)
+    return _carried_out(_of_chunks(chunks, ADDED), _numbered, folder)
 
 
 def close(data: DistributedDataSet, program: Program, folder: str) -> Written:
@@ -84,14 +90,48 @@ def close(data: DistributedDataSet, program: Program, folder: str) -> Written:
 
     Graphs are not written. Raises what ``evaluate.materialise`` raises.
     """
-    no_fact = [f"CAST(NULL AS long) AS {name}" for name in COLUMNS]
-    no_term = "CAST(NULL AS long) AS id", "CAST(NULL AS string) AS text"
-    rows = data.terms.selectExpr("id", "text", *no_fact)
-    return _carried_out(
-        rows.unionByName(data.explicit.selectExpr(*no_term, *COLUMNS)),
-        lambda batches: _closed(batches, program),
-        folder,
+    rows = _together(_of_terms(data), _of_facts(data.explicit, EXPLICIT))
+    return _carried_out(rows, lambda batches: _closed(batches, program), folder)
+
+
+def follow(
+    data: DistributedDataSet, wanted: DataFrame, unwanted: DataFrame, program: Program, folder: str
+) -> Written:
+    """Write a closed data set after a change: without the facts of some chunks, and with those of others.
+
+    The inferred facts are maintained. New terms get the next ids. The report has what ``close`` reports, the
+    numbers of facts that were ``added``, ``removed`` and ``absent`` (not there to be removed), the
+    ``strategy`` of ``maintain``, and the ``reason`` if it recomputed.
+    """
+    rows = _together(
+        _of_terms(data),
+        *(_of_facts(data.facts_of(name), part) for name, part in FACTS.items()),
+        _of_chunks(wanted, ADDED),
+        _of_chunks(unwanted, REMOVED),
     )
+    return _carried_out(rows, lambda batches: followed(TaskContent(batches), program), folder)
+
+
+FACTS = {encoded_format.EXPLICIT: EXPLICIT, encoded_format.INFERRED: INFERRED}
+FACTS[encoded_format.GENERALISED] = GENERALISED
+"""The parts of a data set's facts, as they are called in rows."""
+
+
+def _of_terms(data: DistributedDataSet) -> DataFrame:
+    return data.terms.selectExpr(f"{TERMS} AS part", "id", "text")
+
+
+def _of_facts(facts: DataFrame, part: int) -> DataFrame:
+    return facts.selectExpr(f"{part} AS part", *COLUMNS)
+
+
+def _of_chunks(chunks: DataFrame, part: int) -> DataFrame:
+    rows = chunks.where("what IN ('term', 'facts')")
+    return rows.selectExpr(f"{part} AS part", "chunk", "number AS id", "text", "statements")
+
+
+def _together(*tables: DataFrame) -> DataFrame:
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), tables)
 
 
 def _carried_out(rows: DataFrame, function: Function, folder: str) -> Written:
@@ -133,76 +173,63 @@ def _piece(name: str, content: bytes) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"name": [name], "content": [content]}, schema=_ARROW)
 
 
-def _whole(batches: Batches, schema: pa.Schema) -> pa.Table:
-    """All batches as a table. Without any, Spark says nothing of their schema."""
-    found = list(batches)
-    return pa.Table.from_batches(found) if found else schema.empty_table()
-
-
 def _numbered(batches: Batches) -> tuple[EncodedDataSet, dict[str, Any]]:
-    """The data set of all chunks: terms have the rows' ``chunk``, ``number`` and ``text``."""
-    table = _whole(batches, _CHUNKS)
-    is_term = compute.is_valid(table.column("text"))
-    terms, statements = table.filter(is_term), table.filter(compute.invert(is_term))
-    encoded = compute.dictionary_encode(terms.column("text").cast(pa.large_string())).combine_chunks()
-    dictionary, ids_of = _ranked(encoded.dictionary)
-    chunks, numbers = (terms.column(name).to_numpy() for name in ("chunk", "number"))
-    ids = ids_of[encoded.indices.to_numpy()]
-    order = np.lexsort((numbers, chunks))
-    chunks, numbers, ids = chunks[order], numbers[order], ids[order]
-    parts = []
-    whole = (statements.column(name).to_pylist() for name in ("chunk", "statements"))
-    for chunk, packed in zip(*whole, strict=True):
-        start, end = np.searchsorted(chunks, [chunk, chunk + 1])
-        parts.append(ids_of_statements(packed, numbers[start:end].astype(np.uint32), ids[start:end]))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    explicit = TripleIndex.from_columns(*columns) if columns else TripleIndex()
-    return EncodedDataSet(dictionary, explicit), {}
-
-
-def _ranked(texts: pa.Array) -> tuple[TermDictionary, Ids]:
-    """A dictionary of distinct texts, with ranks by kind and text as ids; and the id of each text."""
-    first = compute.utf8_slice_codeunits(texts, 0, 1)
-    are = [compute.equal(first, "<"), compute.equal(first, "_"), compute.equal(first, '"')]
-    ids: Ids = np.zeros(len(texts), np.uint32)
-    tables = []
-    for kind, mask in zip(BULK_KINDS, are, strict=True):
-        places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-        own = texts.take(pa.array(places))
-        order = compute.sort_indices(own.cast(pa.large_binary())).to_numpy()
-        ids[places[order]] = np.arange(places.size, dtype=np.uint32) + np.uint32(kind << KIND_SHIFT)
-        tables.append(_table(own.take(pa.array(order))))
-    return TermDictionary.of_tables(tables), ids
-
-
-def _table(texts: pa.Array) -> TextTable:
-    content, offsets = content_of(texts)
-    return TextTable(content[offsets[0] : offsets[-1]].copy(), offsets - offsets[0])
+    return TaskContent(batches).documents(ADDED), {}
 
 
 def _closed(batches: Batches, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
-    """The materialisation of rows that are terms (``id``, ``text``) or facts."""
-    table = _whole(batches, _ROWS)
-    is_term = compute.is_valid(table.column("text"))
-    terms, facts = table.filter(is_term).sort_by("id"), table.filter(compute.invert(is_term))
-    ids = terms.column("id").to_numpy()
-    texts = terms.column("text").cast(pa.large_string()).combine_chunks()
-    bounds = np.searchsorted(ids, [kind << KIND_SHIFT for kind in Kind]).tolist()
-    tables = [_table(texts.slice(bounds[k], bounds[k + 1] - bounds[k])) for k in BULK_KINDS]
-    dictionary = TermDictionary.of_tables(tables)
-    predicates, subjects, objects = (facts.column(name).to_numpy().astype(np.uint32) for name in COLUMNS)
-    result = materialise_here(TripleIndex.from_columns(subjects, predicates, objects), program, dictionary)
+    content = TaskContent(batches)
+    dictionary = content.dictionary()
+    return _result(materialise_here(content.facts(EXPLICIT), program, dictionary))
+
+
+def followed(content: TaskContent, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
+    """The data set after a change, and the report: see ``follow``."""
+    dictionary = content.dictionary()
+    explicit, inferred, generalised = map(content.facts, (EXPLICIT, INFERRED, GENERALISED))
+    wanted, unwanted = (content.documents(part) for part in (ADDED, REMOVED))
+    removed = _translated(unwanted, dictionary, adds=False)  # before others bring their terms
+    change = Change.of(explicit, removed, _translated(wanted, dictionary, adds=True))
+    try:
+        before = adopt(explicit, explicit | inferred | generalised, program, dictionary)
+    except CannotAdopt as error:
+        after, strategy, reason = (
+            materialise_here(change.explicit, program, dictionary),
+            FALLBACK.name,
+            str(error),
+        )
+    else:
+        after, done = maintain(before, change.explicit, change.removed, change.added)
+        strategy, reason = done.strategy, done.reason
+    data, report = _result(after)
+    there = (Delta.of(removed) & explicit).fact_count()
+    counts = {"added": len(change.added), "removed": len(change.removed)}
+    counts["absent"] = unwanted.explicit.fact_count() - there
+    return data, {**report, **counts, "strategy": strategy, "reason": reason}
+
+
+def _translated(data: EncodedDataSet, dictionary: TermDictionary, *, adds: bool) -> TripleIndex:
+    """The facts over another dictionary. Those with terms that it lacks are dropped, unless it ``adds``."""
+    translation = Translation(data.dictionary, dictionary, adds=adds, keeps_labels=True)
+    columns = [translation.column(column) for column in data.explicit.columns(legal=False)]
+    is_known = np.logical_and.reduce([column != ABSENT for column in columns])
+    return TripleIndex.from_columns(*(column[is_known] for column in columns))
+
+
+def _result(view: MaterialisedView) -> tuple[EncodedDataSet, dict[str, Any]]:
+    """The data set of a materialisation, and what is reported."""
+    program = view.program
     suspended = [
         f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it"
-        for rule in result.compiled.rules
-        if rule.number in result.strata.suspended
+        for rule in view.compiled.rules
+        if rule.number in view.strata.suspended
     ]
     closed = EncodedDataSet(
-        dictionary,
-        result.explicit,
-        result.inferred(),
+        view.dictionary,
+        view.explicit,
+        view.inferred(),
         program.name,
-        generalised=result.generalised(),
+        generalised=view.generalised(),
         fingerprint=None if suspended else fingerprint(program),
     )
-    return closed, {"rounds": result.rounds, "suspended": suspended}
+    return closed, {"rounds": view.rounds, "suspended": suspended}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from corollary.columns import Candidates
 from corollary.columns.pairs import NO_KEYS
 from corollary.kernels.sorted import Column, Keys
-from corollary.loaders.spark.tuning import FACTS_PER_ROW
+from corollary.loaders.spark.tuning import FACTS_PER_CUT, FACTS_PER_ROW
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT
 
 ROWS = "what string, target int, content binary"
@@ -88,6 +88,20 @@ def gather(content: pa.Buffer, into: Candidates) -> None:
     """Append the facts of a row to candidates."""
     for predicate, keys in unpacked(content):
         into.setdefault(predicate, []).append(keys)
+
+
+def large_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows of batches in tables of about ``FACTS_PER_CUT`` rows."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= FACTS_PER_CUT:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def homes(ids: Column, partitions: int) -> NDArray[np.uint16]:

@@ -100,8 +100,10 @@ def _format_name(path: str, format: str | None) -> str:
     return next(name for name, known in FORMATS.items() if known == named)
 
 
-def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str]) -> DataFrame:
-    """The table of rows described above, as a lazy DataFrame.
+def parsed(
+    spark: SparkSession, documents: list[Source], prefixes: dict[str, str], suffix: str = ""
+) -> DataFrame:
+    """The table of rows described above, as a lazy DataFrame. Labels of blank nodes get a ``suffix``, too.
 
     Documents in other formats than N-Triples and N-Quads are parsed at once, on the driver; they should be
     ontologies. Their first declaration of each prefix is added to ``prefixes``. Raises InputError for a
@@ -109,6 +111,8 @@ def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str
     """
     from pyspark.sql import functions as F
 
+    if not documents:
+        return spark.createDataFrame([], SCHEMA)
     text_files = [source for source in documents if source.is_lines]
     others = [source for source in documents if not source.is_lines]
     by_uri = spark.createDataFrame(
@@ -116,7 +120,8 @@ def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str
     )
     keys = {row[0]: row[1] for row in by_uri.select(F.xxhash64("uri"), "number").collect()}
     assert len(keys) == len(documents), "two addresses have the same hash"
-    formats = {key: documents[number - 1].format for key, number in keys.items()}
+    format_of_number = {source.number: source.format for source in documents}
+    formats = {key: format_of_number[number] for key, number in keys.items()}
     parts: list[DataFrame] = []
     if text_files:
         # A line ends in LF only, as in ``line_kernel``.
@@ -134,7 +139,7 @@ def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str
         formats.update({key_of[source.number]: "nt" for source in others})
         parts.append(spark.createDataFrame(pa.concat_tables(tables)))
     lines = parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
-    return lines.mapInArrow(_parser(keys, formats), SCHEMA)
+    return lines.mapInArrow(_parser(keys, formats, suffix), SCHEMA)
 
 
 def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str, str]) -> pa.Table:
@@ -164,7 +169,7 @@ def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str
 Batches = Iterator[pa.RecordBatch]
 
 
-def _parser(keys: dict[int, int], formats: dict[int, str]) -> Callable[[Batches], Batches]:
+def _parser(keys: dict[int, int], formats: dict[int, str], suffix: str) -> Callable[[Batches], Batches]:
     """The function for the executors: parses lines with the columns text, document (its key), block."""
 
     def parse(batches: Batches) -> Batches:
@@ -172,7 +177,7 @@ def _parser(keys: dict[int, int], formats: dict[int, str]) -> Callable[[Batches]
 
         context = TaskContext.get()
         assert context is not None
-        yield from _Task(context.partitionId(), keys, formats).rows(batches)
+        yield from _Task(context.partitionId(), keys, formats, suffix).rows(batches)
 
     return parse
 
@@ -180,11 +185,14 @@ def _parser(keys: dict[int, int], formats: dict[int, str]) -> Callable[[Batches]
 class _Task:
     """The state of one task, which emits its chunks one after the other."""
 
-    def __init__(self, partition: int, keys: dict[int, int], formats: dict[int, str]) -> None:
+    def __init__(
+        self, partition: int, keys: dict[int, int], formats: dict[int, str], suffix: str = ""
+    ) -> None:
         self._next_chunk = partition << 32
         self._keys = keys
         self._formats = formats
         self._many = len(keys) > 1
+        self._suffix = suffix
         self._document = 0
         self._block = 0
         self._lines = 0
@@ -254,8 +262,9 @@ class _Task:
                 texts = pa.StringArray.from_buffers(
                     len(table), pa.py_buffer(offsets), pa.py_buffer(table.content())
                 )
-                if kind == Kind.BLANK_NODE and self._many:
-                    texts = compute.binary_join_element_wise(texts, f"-{self._document}", "")
+                suffix = (f"-{self._document}" if self._many else "") + self._suffix
+                if kind == Kind.BLANK_NODE and suffix:
+                    texts = compute.binary_join_element_wise(texts, suffix, "")
                 numbers = np.arange(len(table), dtype=np.int64) + (kind << KIND_SHIFT)
                 yield _rows(len(table), what="term", chunk=self._next_chunk, number=numbers, text=texts)
         packed = np.concatenate(self._statements).tobytes()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,12 @@ from corollary.loaders.spark.literal_values import Derived, Find, Values, named_
 from corollary.loaders.spark.load import Notify
 from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
 from corollary.loaders.spark.partition_task import (
+    ADDED,
     EXPLICIT,
     FILES,
+    FIRST,
+    FOLLOWING,
+    LATER,
     OWN,
     REPORT,
     SENT,
@@ -75,14 +80,36 @@ class VoidCut(Exception):
     """Facts follow that were not expected when the program was cut."""
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """E and the other facts of a data set that is closed under a program, and the facts that are added to E.
+
+    Precondition: none of the latter is schema, or explicit in the data set.
+    """
+
+    explicit: DataFrame
+    derived: DataFrame
+    added: DataFrame
+
+
 class PartitionedEvaluation:
     """The evaluation of a program on partitions of the facts of a data set."""
 
     def __init__(
-        self, data: DistributedDataSet, schema: Schema, folder: str, partitions: int, notify: Notify
+        self,
+        data: DistributedDataSet,
+        schema: Schema,
+        folder: str,
+        partitions: int,
+        notify: Notify,
+        followed: Followed | None = None,
     ) -> None:
-        """``folder`` is for the rounds. Raises ``CannotCut``, with the reason, if there is no cut."""
+        """``folder`` is for the rounds. Raises ``CannotCut``, with the reason, if there is no cut.
+
+        ``followed`` has the facts of ``data``, in a form that leaves less to be derived.
+        """
         self._data, self._schema, self._folder, self._notify = data, schema, folder, notify
+        self._followed = followed
         self._spark: SparkSession = data.terms.sparkSession
         self.translation = schema.translation
         self.rounds = 0
@@ -106,20 +133,30 @@ class PartitionedEvaluation:
             self._run()
 
     def _run(self) -> None:
-        explicit = self._data.explicit
         starts = pa.Table.from_batches([empty_rows(EXPLICIT, self._slots)])  # so that each one is closed
         rows = [
             self._spark.createDataFrame(starts, ROWS),
-            explicit.mapInArrow(self._work.cut(EXPLICIT), ROWS),
-            *self._sent_by_driver(partial(named_in, explicit)),
+            *self._given(),
+            *self._sent_by_driver(partial(named_in, self._data.explicit)),
         ]
+        stage = FIRST if self._followed is None else FOLLOWING
         while rows:
             whole = reduce(_union, rows).repartition(len(self._slots), "target")
-            is_first = not self.rounds
             path = self._path(self.rounds)
-            whole.mapInArrow(self._work.close(is_first=is_first), ROWS).write.options(**AS_IS).parquet(path)
+            whole.mapInArrow(self._work.close(stage), ROWS).write.options(**AS_IS).parquet(path)
             self.rounds += 1
-            rows = self._next_rows()
+            rows, stage = self._next_rows(), LATER
+
+    def _given(self) -> list[DataFrame]:
+        """The rows for the facts that are known at first."""
+        cut, known = self._work.cut, self._followed
+        if known is None:
+            return [self._data.explicit.mapInArrow(cut(EXPLICIT), ROWS)]
+        return [
+            known.explicit.mapInArrow(cut(EXPLICIT, copies=True), ROWS),
+            known.derived.mapInArrow(cut(OWN, copies=True), ROWS),
+            known.added.mapInArrow(cut(ADDED), ROWS),
+        ]
 
     def write(self, folder: str, files: int) -> Files:
         """Write the inferred facts and those that RDF does not allow. Returns the manifest's entries."""

@@ -6,6 +6,7 @@ Everything that a task knows it reads from rows; everything that it finds out le
 | row | its facts |
 |---|---|
 | ``explicit`` | explicit facts at home in the partition |
+| ``added`` | explicit facts at home in the partition that a closed data set lacks, whose change is followed |
 | ``own`` | inferred facts at home in the partition |
 | ``kept`` | other facts that the partition has derived, so that it hands out none twice |
 | ``sent`` | facts at home in the partition that another one derived |
@@ -33,8 +34,8 @@ from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import Program
 from corollary.loaders.encoded_format import COLUMNS, GENERALISED, INFERRED
-from corollary.loaders.spark.packed_facts import TaskIds, gather, homes, packed_rows, row
-from corollary.loaders.spark.tuning import FACTS_PER_CUT, FACTS_PER_SAMPLE
+from corollary.loaders.spark.packed_facts import TaskIds, gather, homes, large_tables, packed_rows, row
+from corollary.loaders.spark.tuning import FACTS_PER_SAMPLE
 from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.modules.module import ModuleRejectsRule
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, TermDictionary
@@ -44,7 +45,10 @@ Batches = Iterator[pa.RecordBatch]
 Fact = tuple[int, int, int]
 """The predicate, subject and object of a fact, as global ids."""
 
-EXPLICIT, OWN, KEPT, SENT, REPORT = "explicit", "own", "kept", "sent", "report"
+EXPLICIT, ADDED, OWN, KEPT, SENT, REPORT = "explicit", "added", "own", "kept", "sent", "report"
+
+FIRST, FOLLOWING, LATER = "first", "following", "later"
+"""What a round begins with: explicit facts; a closed data set, and facts that are added; earlier rounds."""
 
 FACTS = pa.schema([(name, pa.int64()) for name in COLUMNS])
 
@@ -61,35 +65,37 @@ class Work:
     """What every task needs: the rules, the facts that all partitions have, and where terms are at home.
 
     ``program`` are the rules for partitions, over ``dictionary``. ``everywhere`` are facts that all
-    partitions have, closed under the program. ``copies`` is the range of the predicates of copies, ``away``
-    maps the predicates of facts that go away to their own. ``watched`` are predicates of which no fact is
-    expected. ``slots`` has the value of the column ``target`` for each partition.
+    partitions have, closed under the program. ``copies``, ``away`` and ``watched`` are those of
+    ``ProgramCut``. ``slots`` has the value of the column ``target`` for each partition.
     """
 
     program: Program
     dictionary: TermDictionary
     ids: TaskIds
     everywhere: dict[int, Keys]
-    copies: range
+    copies: dict[int, int]
     away: dict[int, int]
     watched: frozenset[int]
     slots: tuple[int, ...]
 
-    def cut(self, what: str) -> Callable[[Batches], Batches]:
-        """The function from facts with global ids to rows at their homes."""
+    def cut(self, what: str, *, copies: bool = False) -> Callable[[Batches], Batches]:
+        """The function from facts with global ids to rows at their homes, and to rows of their ``copies``."""
 
         def cut(batches: Batches) -> Batches:
-            for table in _large(batches):
+            for table in large_tables(batches):
                 columns = (self.ids.inward(table.column(name).to_numpy()) for name in COLUMNS)
                 predicates, subjects, objects = columns
-                yield from self._rows(what, dict(grouped(predicates, pack(subjects, objects))))
+                facts = dict(grouped(predicates, pack(subjects, objects)))
+                yield from self._rows(what, facts)
+                if copies:
+                    yield from self._rows(KEPT, {c: facts[p] for c, p in self.copies.items() if p in facts})
 
         return cut
 
-    def close(self, *, is_first: bool) -> Callable[[Batches], Batches]:
+    def close(self, stage: str) -> Callable[[Batches], Batches]:
         """The function from all rows of some partitions to the rows that these add in one round.
 
-        A partition to which nothing was sent adds nothing, but in the first round.
+        A partition to which nothing was sent adds nothing in a LATER round.
         """
 
         def close(batches: Batches) -> Batches:
@@ -98,44 +104,52 @@ class Work:
                 gather(content, held.setdefault(target, {}).setdefault(what, {}))
             for target in sorted(held):
                 of_target = held.pop(target)
-                if is_first or SENT in of_target:
-                    yield from self._closed(target, of_target, is_first=is_first)
+                if stage != LATER or SENT in of_target:
+                    yield from self._closed(target, of_target, stage)
 
         return close
 
-    def _closed(self, target: int, held: dict[str, Candidates], *, is_first: bool) -> Batches:
-        explicit, own, kept, sent = (
-            Delta.gathered(held.get(what, {})) for what in (EXPLICIT, OWN, KEPT, SENT)
+    def _closed(self, target: int, held: dict[str, Candidates], stage: str) -> Batches:
+        explicit, added, own, kept, sent = (
+            Delta.gathered(held.get(what, {})) for what in (EXPLICIT, ADDED, OWN, KEPT, SENT)
         )
         everywhere = Delta(self.everywhere)
         known = explicit | own | kept | everywhere
-        new = self._new(known, sent - known, target, is_first=is_first)
+        new = self._new(known, (sent | added) - known, target, stage)
         found: dict[str, dict[int, Keys]] = {OWN: {}, KEPT: {}, SENT: {}}
-        stated = dict((everywhere - explicit).items()) if is_first else {}
-        for predicate, keys in stated.items():
-            if predicate not in self.copies and predicate not in self.away:
-                found[OWN][predicate] = keys[self._at_home(predicate, keys, target)]
         for predicate, keys in new.items():
             is_at_home, is_odd = self._at_home(predicate, keys, target), self._mentions_copies(keys)
             is_own = is_at_home & ~is_odd & (predicate not in self.copies and predicate not in self.away)
             _append(found[OWN], predicate, keys[is_own])
             found[KEPT][predicate] = keys[~is_own]
             _append(found[SENT], self.away.get(predicate, predicate), keys[~is_at_home & ~is_odd])
-        if is_first:
+        if stage != LATER:
+            explicit |= added
+            stated = self._stated(everywhere, target)
+            found[OWN] = dict(((Delta(found[OWN]) | own | stated) - explicit).items())
+            found[KEPT] = dict((Delta(found[KEPT]) | kept).items())
             yield from packed_rows(EXPLICIT, target, dict(explicit.items()))
         for what in (OWN, KEPT):
             yield from packed_rows(what, target, found[what])
         yield from self._rows(SENT, found[SENT])
-        is_void = not self.watched.isdisjoint(self.away.get(p, p) for p in new.all_predicates())
+        more = own - everywhere if stage == FOLLOWING else Delta({})
+        named = {self.away.get(p, p) for p in new.all_predicates()}.union(more.all_predicates())
+        is_void = not self.watched.isdisjoint(named)
         yield row(REPORT, target, json.dumps({"is_void": is_void, **self._report(found)}).encode())
 
-    def _new(self, known: Delta, arrived: Delta, target: int, *, is_first: bool) -> Delta:
+    def _stated(self, everywhere: Delta, target: int) -> Delta:
+        """The facts that all partitions have, at their homes."""
+        own = everywhere.only(lambda p: p not in self.copies and p not in self.away)
+        return Delta({p: keys[self._at_home(p, keys, target)] for p, keys in own.items()})
+
+    def _new(self, known: Delta, arrived: Delta, target: int, stage: str) -> Delta:
         """The facts that are new in a partition: those that arrived, and what follows.
 
-        Precondition: unless ``is_first``, the known facts are closed under the program.
+        Precondition: unless the stage is FIRST, the known facts are closed under the program, but for facts
+        that other partitions have. (Those of a closed data set lack what would go away.)
         """
         facts = TripleIndex(dict(known.relations()))
-        if not is_first:
+        if stage != FIRST:
             try:
                 view = adopt(facts, facts, self.program, self.dictionary, schema_is_alone=True)
                 view.engine.add(arrived.candidates())
@@ -171,7 +185,8 @@ class Work:
     def _mentions_copies(self, keys: Keys) -> Mask:
         """The facts about predicates of the cut, which follow by rules that read facts of any predicate."""
         found = np.zeros(keys.size, np.bool_)
-        first, last = self.copies.start, self.copies.stop + len(self.away)
+        first = min((*self.copies, *self.away), default=0)
+        last = first + len(self.copies) + len(self.away)
         for ends in (firsts(keys), seconds(keys)):
             found |= (ends >= first) & (ends < last)
         return found
@@ -268,7 +283,7 @@ def outlined(known: NDArray[np.int64], any_resource: int, any_literal: int) -> C
 
     def outline(batches: Batches) -> Batches:
         found: set[Fact] = set()
-        for table in _large(batches):
+        for table in large_tables(batches):
             names, *ends = (table.column(name).to_numpy() for name in COLUMNS)
             ends = [end.copy() for end in ends]
             for end in ends:
@@ -299,17 +314,3 @@ def _facts_of(batches: Batches) -> Iterator[tuple[int, Keys]]:
             gather(content.as_buffer(), found)
         for predicate, parts in found.items():
             yield predicate, np.concatenate(parts)
-
-
-def _large(batches: Batches) -> Iterator[pa.Table]:
-    """The same rows in tables of about ``FACTS_PER_CUT`` rows."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= FACTS_PER_CUT:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)

@@ -86,8 +86,9 @@ class CannotCut(Exception):
 class ProgramCut:
     """The rules for partitions over a dictionary, the facts that all partitions have, and the copies.
 
-    ``everywhere`` is closed under the program. ``copies`` is the range of the ids of copied predicates;
-    ``away`` maps predicates for facts that go away to their own. The ids of both are the dictionary's last.
+    ``everywhere`` is closed under the program. ``copies`` maps the predicates of copies to those that are
+    copied, ``away`` predicates for facts that go away to their own. The ids of both are the dictionary's
+    last, copies first.
     ``of_values`` are further rules: each has one atom, about values of literals. ``watched`` are predicates:
     if facts of them follow, the cut is void.
     """
@@ -95,7 +96,7 @@ class ProgramCut:
     program: Program
     dictionary: TermDictionary
     everywhere: dict[int, Keys]
-    copies: range
+    copies: dict[int, int]
     away: dict[int, int]
     of_values: tuple[CompiledRule, ...]
     watched: frozenset[int]
@@ -346,10 +347,7 @@ class _Cutting:
             rule = Rule((Triple(subject, copy, end),), (Triple(subject, name, end),))
             self._rules[rule] = None
         program = Program(tuple(self._rules), self._source.prefixes, self._source.name)
-        first = self._dictionary.count(Kind.IRI)
-        for copy in self._copies.values():
-            self._dictionary.encode(constant_text(copy))
-        copies = range(first, self._dictionary.count(Kind.IRI))
+        copies = {self._dictionary.encode(constant_text(name)): p for p, name in self._copies.items()}
         away = {self._dictionary.encode(constant_text(name)): p for p, name in self._away.items()}
         schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
         closed = materialise(schema, program, self._dictionary).index

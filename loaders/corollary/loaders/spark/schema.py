@@ -143,6 +143,10 @@ class Schema:
                     self._sent.add(predicate, Pairs(keys))
         return self.translation.facts_outward(found)
 
+    def has_any_in(self, facts: DataFrame) -> bool:
+        """Whether some facts are schema."""
+        return not facts.where(self._condition()).isEmpty()
+
     def guards(self, rule: CompiledRule) -> GuardTable | None:
         """The matches of a rule's guards; None if the rule has no guards, or they are not all schema."""
         if not self.on_driver.has_guards_of(rule):

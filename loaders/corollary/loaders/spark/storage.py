@@ -100,6 +100,15 @@ class Storage:
         finally:
             stream.close()
 
+    def digest(self, path: str) -> str:
+        """The SHA-256 checksum of a file, which the driver reads."""
+        java_path, system = self._path(path)
+        stream = system.open(java_path)
+        try:
+            return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+        finally:
+            stream.close()
+
     def write(self, path: str, text: str) -> None:
         """Write a small text file."""
         java_path, system = self._path(path)

@@ -57,7 +57,8 @@ FACTS_PER_ROW = 1 << 20
 """Facts that one row of packed facts has at most. Not tuned: a bound on the memory for a row, 8 MB."""
 
 FACTS_PER_CUT = 1 << 20
-"""Facts that are cut into partitions together. Not tuned: a bound on the memory of a task, 12 MB for ids."""
+"""Rows of Arrow batches that a task takes up together, such as facts that are cut into partitions. Not tuned:
+a bound on the memory of a task, 12 MB for ids."""
 
 FACTS_PER_SAMPLE = 1 << 10
 """Facts for each fact of the sample that divides the inferred facts into files. Not tuned: a file of four

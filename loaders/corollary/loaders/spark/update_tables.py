@@ -1,0 +1,333 @@
+"""A change of a closed data set on Spark: what follows from it is maintained, or derived anew.
+
+1. The documents to add and to remove are parsed (``parse_chunks``), as by a load.
+2. Up to the limit of one task the engine maintains the data set in one (``one_task``).
+3. A larger data set gets its new terms and explicit facts. Facts that are only added are followed on
+   partitions (``partition_rounds``). If facts are removed, or the schema changes, all is derived anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from corollary.language import Program
+from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, GENERALISED, GRAPHS, INFERRED, TERMS
+from corollary.loaders.formats import input_error
+from corollary.loaders.spark.encoded_tables import (
+    DistributedDataSet,
+    Files,
+    check_content,
+    described,
+    open_encoded,
+    read_facts,
+    read_terms,
+    terms_after,
+    write_manifest,
+)
+from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
+from corollary.loaders.spark.load import QUARANTINE, Notify, Stages, quarantine, silent
+from corollary.loaders.spark.materialise_tables import (
+    ONE_TASK,
+    close_in_rounds,
+    copy_files,
+    refuse_new_terms,
+)
+from corollary.loaders.spark.one_task import follow
+from corollary.loaders.spark.parse_chunks import Source, parsed, sources
+from corollary.loaders.spark.partition_rounds import Followed
+from corollary.loaders.spark.storage import Storage, scratch
+from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_FACTS_IN_ONE_TASK
+from corollary.maintain.deletion import FALLBACK
+from corollary.program.fingerprint import fingerprint
+from corollary.terms.dictionary import Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ADDITIONS = "additions"
+"""The strategy of ``Updated`` where facts were only added, and followed on partitions."""
+
+FIRST_OF_UNKNOWN = 1 << 33
+"""The first of the ids of terms to remove that no data set has. Ids of terms are less."""
+
+DIGITS_OF_SUFFIX = 12
+"""The hexadecimal digits that the labels of new blank nodes get."""
+
+
+@dataclass(slots=True)
+class Updated:
+    """The result of an update: counts, and the wall-clock seconds of every stage.
+
+    ``added`` and ``removed`` are the facts that became explicit, and that are explicit no longer. ``absent``
+    are the facts to remove that were not explicit. ``method`` is as in ``Materialised``. ``strategy`` is how
+    the change was followed: ADDITIONS, or a strategy of ``maintain``; "starting over" has a ``reason``.
+    """
+
+    explicit: int
+    inferred: int
+    added: int
+    removed: int
+    absent: int
+    bad_lines: int
+    rounds: int
+    method: str
+    strategy: str
+    reason: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def update(
+    spark: SparkSession,
+    source: str,
+    output: str,
+    program: Program,
+    *,
+    add: Iterable[str] = (),
+    remove: Iterable[str] = (),
+    format: str | None = None,
+    most_bad_lines: int = MAX_BAD_LINES,
+    files: int | None = None,
+    notify: Notify = silent,
+) -> Updated:
+    """Write a closed data set after a change of its explicit facts to ``output``.
+
+    The statements of the documents ``remove`` are removed, and those of ``add`` are added: a fact in both is
+    explicit at the end. Documents, ``format``, bad lines and ``files`` are as in ``load``. Blank nodes of
+    documents are never those of the data set. Known terms keep their ids, new ones get the next. The result
+    has the facts that ``materialise`` derives for the changed data set.
+
+    ``output`` may be ``source``. The manifest has the checksums of the data set and of the documents.
+
+    Raises InputError if ``source`` is no data set, is not closed under the program, has named graphs, or is
+    not what its manifest says; and what ``load`` and ``materialise`` raise.
+    """
+    stages = Stages(notify)
+    storage = Storage(spark)
+    stages.enter("open")
+    data = open_encoded(spark, source)
+    _refuse(data, program, source)
+    check_content(data)
+    with storage.output(storage.full(output)) as folder:
+        stages.enter("parse")
+        change = _Change.of(storage, data, folder, add, remove, format)
+        if change.bad:
+            stages.enter("bad lines")
+            quarantine(change.chunks, change.documents, change.bad, most_bad_lines, folder)
+        done = _followed(data, change, program, folder, files, stages, notify)
+        stages.enter("manifest")
+        if open_encoded(spark, source).digest != data.digest:
+            raise input_error(f"{source}: it changed while it was read", "start again; nothing was written")
+        parts = {**done.files, **described(spark, folder, (QUARANTINE,))}
+        about = program.name, {**change.prefixes, **data.prefixes}, done.fingerprint, change.inputs(storage)
+        facts = write_manifest(storage, folder, done.counts, parts, *about)
+    stages.enter("")
+    report, seconds = done.report, stages.seconds
+    return replace(report, explicit=facts["explicit"], inferred=facts["inferred"], seconds=seconds)
+
+
+def _refuse(data: DistributedDataSet, program: Program, source: str) -> None:
+    if data.closed.fingerprint is None:
+        raise input_error(
+            f"{source}: it does not name the rules under which it is closed",
+            "close it first: corollary spark-materialise",
+        )
+    if data.closed.fingerprint != fingerprint(program):
+        raise input_error(
+            f"{source}: it was closed under {data.closed.rules}, by Corollary {data.closed.version}, and "
+            f"these rules are others ({program.name}), or this is another version",
+            "use the rules that closed it, or close it anew: corollary spark-materialise",
+        )
+    if any(name.startswith(f"{GRAPHS}/") for name in data.files):
+        raise input_error(f"{source}: it has named graphs", "change it in a store")
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What was written, and the report of it."""
+
+    counts: dict[Kind, int]
+    files: Files
+    fingerprint: str | None
+    report: Updated
+
+
+@dataclass(frozen=True)
+class _Change:
+    """The chunks of the documents to add and to remove (``parse_chunks``), their counts and prefixes."""
+
+    data: DistributedDataSet
+    added: list[Source]
+    removed: list[Source]
+    wanted: DataFrame
+    unwanted: DataFrame
+    statements: int
+    bad: int
+    prefixes: dict[str, str]
+
+    @staticmethod
+    def of(
+        storage: Storage,
+        data: DistributedDataSet,
+        folder: str,
+        add: Iterable[str],
+        remove: Iterable[str],
+        format: str | None,
+    ) -> _Change:
+        """Parse the documents, and write their chunks to scratch."""
+        spark = data.terms.sparkSession
+        added = sources(storage, add, format)
+        removed = [replace(s, number=s.number + len(added)) for s in sources(storage, remove, format)]
+        prefixes: dict[str, str] = {}
+        paths = [f"{scratch(folder)}/{name}" for name in ("added", "removed")]
+        counts = []
+        for path, documents, found in zip(paths, (added, removed), (prefixes, {}), strict=True):
+            rows = parsed(spark, documents, found, f"-{data.digest[:DIGITS_OF_SUFFIX]}")
+            rows.write.parquet(path)
+            counts.append(Counts.of(spark.read.parquet(path)))
+        statements, bad = (sum(getattr(each, name) for each in counts) for name in ("statements", "bad"))
+        wanted, unwanted = map(spark.read.parquet, paths)
+        return _Change(data, added, removed, wanted, unwanted, statements, bad, prefixes)
+
+    @property
+    def documents(self) -> list[Source]:
+        return self.added + self.removed
+
+    @property
+    def chunks(self) -> DataFrame:
+        """Those of all documents. Numbers of chunks are not unique."""
+        return self.wanted.unionAll(self.unwanted)
+
+    def inputs(self, storage: Storage) -> dict[str, Any]:
+        """The checksums of the data set and of the documents, for a manifest."""
+        digests = [
+            {s.file.path: storage.digest(s.file.path) for s in part} for part in (self.added, self.removed)
+        ]
+        return {"data set": self.data.digest, "added": digests[0], "removed": digests[1]}
+
+    @cached_property
+    def new_texts(self) -> DataFrame:
+        """The terms to add that the data set lacks."""
+        return texts_of(self.wanted).distinct().join(self.data.terms, "text", "left_anti")
+
+
+def _followed(
+    data: DistributedDataSet,
+    change: _Change,
+    program: Program,
+    folder: str,
+    files: int | None,
+    stages: Stages,
+    notify: Notify,
+) -> _Done:
+    if files is None and data.facts["explicit"] + change.statements <= MAX_FACTS_IN_ONE_TASK:
+        stages.enter("one task")
+        return _in_one_task(data, change, program, folder, notify)
+    refuse_new_terms(program)
+    return _in_rounds(data, change, program, folder, files, stages, notify)
+
+
+def _in_one_task(
+    data: DistributedDataSet, change: _Change, program: Program, folder: str, notify: Notify
+) -> _Done:
+    written = follow(data, change.wanted, change.unwanted, program, folder)
+    found = written.report
+    for said in found["suspended"]:
+        notify(said)
+    names = "added", "removed", "absent", "rounds", "strategy", "reason"
+    report = Updated(0, 0, bad_lines=change.bad, method=ONE_TASK, **{name: found[name] for name in names})
+    return _Done(written.counts, written.files, written.fingerprint, report)
+
+
+def _in_rounds(
+    data: DistributedDataSet,
+    change: _Change,
+    program: Program,
+    folder: str,
+    files: int | None,
+    stages: Stages,
+    notify: Notify,
+) -> _Done:
+    """Write the terms and facts after the change, and close them in rounds."""
+    stages.enter("terms")
+    changed = _with_new_terms(data, change, folder, files)
+    stages.enter("facts")
+    facts = _FactsOfChange.of(data, change, changed.terms, scratch(folder))
+    changed = _with_explicit(changed, facts.changed(data.explicit), folder, files)
+    followed, reason = None, "facts are removed"
+    if not facts.counts[1]:
+        derived = data.facts_of(INFERRED).unionAll(data.facts_of(GENERALISED))
+        followed, reason = Followed(data.explicit, derived, facts.added), ""
+    done = close_in_rounds(changed, program, folder, files, stages, notify, followed)
+    reason = reason or done.reason
+    strategy = FALLBACK.name if reason else ADDITIONS
+    report = Updated(0, 0, *facts.counts, change.bad, done.rounds, done.method, strategy, reason)
+    return _Done(done.counts, {**changed.files, **done.files}, done.fingerprint, report)
+
+
+def _with_new_terms(
+    data: DistributedDataSet, change: _Change, folder: str, files: int | None
+) -> DistributedDataSet:
+    """The data set in another folder, with more terms. Its facts are not there yet."""
+    spark = data.terms.sparkSession
+    copied = {name: about for name, about in data.files.items() if name.startswith(f"{TERMS}/")}
+    copy_files(Storage(spark), data.folder, folder, copied)
+    beside = f"{scratch(folder)}/terms"
+    new = write_terms(
+        change.new_texts, beside, files or files_for(change.statements, change.wanted, None), data.counts
+    )
+    copied |= terms_after(spark, beside, folder, copied)
+    counts = {kind: count + new[kind] for kind, count in data.counts.items()}
+    terms = read_terms(spark, [f"{folder}/{TERMS}"])
+    return replace(data, folder=folder, counts=counts, files=copied, terms=terms)
+
+
+def _with_explicit(
+    data: DistributedDataSet, explicit: DataFrame, folder: str, files: int | None
+) -> DistributedDataSet:
+    """The data set with other explicit facts, which are written to its folder."""
+    size = sum(data.facts.values())
+    write_facts(explicit, folder, EXPLICIT, files_for(size, explicit, files))
+    written = described(data.terms.sparkSession, folder, (EXPLICIT,))
+    facts = {"explicit": sum(about["rows"] for about in written.values()), "inferred": 0}
+    paths = {EXPLICIT: [f"{folder}/{EXPLICIT}"], INFERRED: [], GENERALISED: []}
+    return replace(data, files={**data.files, **written}, facts=facts, fact_paths=paths)
+
+
+@dataclass(frozen=True, slots=True)
+class _FactsOfChange:
+    """Δ⁺ and Δ⁻ as tables in scratch. ``counts``: how many facts are added, removed, and were not there."""
+
+    added: DataFrame
+    removed: DataFrame
+    counts: tuple[int, int, int]
+
+    @staticmethod
+    def of(data: DistributedDataSet, change: _Change, terms: DataFrame, folder: str) -> _FactsOfChange:
+        """``terms`` are all terms, new ones included."""
+        spark, columns = data.terms.sparkSession, list(COLUMNS)
+
+        def written(facts: DataFrame, name: str) -> DataFrame:
+            facts.write.parquet(f"{folder}/{name}")
+            return read_facts(spark, [f"{folder}/{name}"])
+
+        unknown = texts_of(change.unwanted).distinct().join(terms, "text", "left_anti")
+        unknown.selectExpr(f"monotonically_increasing_id() + {FIRST_OF_UNKNOWN} as id", "text").write.parquet(
+            f"{folder}/unknown"
+        )
+        more = read_terms(spark, [f"{folder}/unknown"])
+        wanted = written(encoded(change.wanted, terms).distinct(), "wanted")
+        unwanted = written(encoded(change.unwanted, terms.unionAll(more)).distinct(), "unwanted")
+        there = written(data.explicit.join(unwanted, columns, "left_semi"), "there")
+        removed = written(there.join(wanted, columns, "left_anti"), "to-remove")
+        known = data.explicit.join(wanted, columns, "left_semi")
+        added = written(wanted.join(known, columns, "left_anti"), "to-add")
+        counts = added.count(), removed.count(), unwanted.count() - there.count()
+        return _FactsOfChange(added, removed, counts)
+
+    def changed(self, explicit: DataFrame) -> DataFrame:
+        """The explicit facts after the change."""
+        left = explicit.join(self.removed, list(COLUMNS), "left_anti") if self.counts[1] else explicit
+        return left.unionAll(self.added)
