@@ -119,11 +119,11 @@ def spark_load(
     files: int | None,
     as_json: bool,
 ) -> None:
-    """Read INPUT... into the encoded data set OUTPUT.
+    """Read INPUT... into the encoded data set OUTPUT, or into a snapshot if OUTPUT ends in .snapshot.
 
     INPUT is a file, a folder or a pattern on any file system that Spark reads: N-Triples or N-Quads, plain or
     compressed. Other formats are parsed on the driver, and are meant for ontologies. Bad lines are written to
-    OUTPUT/quarantine with file, line and column.
+    OUTPUT/quarantine (of a snapshot, to OUTPUT.quarantine) with file, line and column.
 
     \b
     Examples:
@@ -131,6 +131,7 @@ def spark_load(
       corollary spark-load hdfs:///dumps/ hdfs:///data.encoded --master yarn --conf spark.executor.memory=16g
     """
     from corollary.loaders.spark import load
+    from corollary.loaders.spark.snapshot_output import quarantine_of
 
     with cluster.session() as spark:
         done = load(
@@ -145,7 +146,7 @@ def spark_load(
     _print(asdict(done), as_json)
     if done.bad_lines:
         lines = "1 bad line is" if done.bad_lines == 1 else f"{done.bad_lines:,} bad lines are"
-        click.echo(f"corollary: {lines} in {output}/quarantine", err=True)
+        click.echo(f"corollary: {lines} in {quarantine_of(output)}", err=True)
 
 
 @main.command("spark-materialise", short_help="Close an encoded data set under rules, on Spark.")
@@ -163,9 +164,12 @@ def spark_materialise(
 ) -> None:
     """Write the encoded data set INPUT, and everything that follows from its explicit facts, to OUTPUT.
 
+    OUTPUT becomes a data set, or a snapshot if it ends in .snapshot: the driver writes it, from its memory.
+
     \b
     Examples:
       corollary spark-materialise data.encoded closed.encoded --memory 8g
+      corollary spark-materialise data.encoded closed.snapshot --memory 8g
       corollary spark-materialise hdfs:///data.encoded hdfs:///closed.encoded --rules rdfs --master yarn
     """
     from corollary.loaders.spark import materialise

@@ -26,6 +26,7 @@ from corollary.loaders.spark.one_task import close
 from corollary.loaders.spark.partition_rounds import PartitionedEvaluation, partitions_for
 from corollary.loaders.spark.program_cut import CannotCut
 from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.snapshot_output import data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK
 from corollary.program.fingerprint import fingerprint
@@ -82,7 +83,7 @@ def materialise(
     if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
         return _in_one_task(data, output, program, stages, notify)
     _refuse_new_terms(program)
-    with storage.output(storage.full(output)) as folder:
+    with data_set_output(storage, output) as folder:
         stages.enter("schema")
         schema = Schema.of(program, data)
         found = _closed(data, program, schema, folder, files, stages, notify)
@@ -152,7 +153,7 @@ def _in_one_task(
 ) -> Materialised:
     """As ``materialise``, with the engine. The graphs of the data set are copied."""
     storage = Storage(data.terms.sparkSession)
-    with storage.output(storage.full(output)) as folder:
+    with data_set_output(storage, output) as folder:
         stages.enter("one task")
         written = close(data, program, folder)
         for said in written.report["suspended"]:
