@@ -17,7 +17,7 @@ from tests.spark.data import canonical, read_texts, texts, without_suffixes
 from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import load
-from corollary.loaders.spark.load import QUARANTINE
+from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.terms.dictionary import Kind
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from corollary.language import parse_program
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import load, materialise
-from corollary.loaders.spark.load import QUARANTINE
+from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.reasoner import Reasoner
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
 

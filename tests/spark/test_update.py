@@ -29,8 +29,8 @@ from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import encoded_tables, update, update_tables
-from corollary.loaders.spark.load import QUARANTINE
 from corollary.loaders.spark.one_task import followed
+from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.loaders.spark.task_content import (
     ADDED,
     EXPLICIT,

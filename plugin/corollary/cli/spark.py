@@ -125,11 +125,11 @@ def spark_load(
     files: int | None,
     as_json: bool,
 ) -> None:
-    """Read INPUT... into the encoded data set OUTPUT.
+    """Read INPUT... into the encoded data set OUTPUT, or into a snapshot if OUTPUT ends in .snapshot.
 
     INPUT is a file, a folder or a pattern on any file system that Spark reads: N-Triples or N-Quads, plain or
     compressed. Other formats are parsed on the driver, and are meant for ontologies. Bad lines are written to
-    OUTPUT/quarantine with file, line and column.
+    OUTPUT/quarantine (of a snapshot, to OUTPUT.quarantine) with file, line and column.
 
     \b
     Examples:
@@ -167,9 +167,12 @@ def spark_materialise(
 ) -> None:
     """Write the encoded data set INPUT, and everything that follows from its explicit facts, to OUTPUT.
 
+    OUTPUT becomes a data set, or a snapshot if it ends in .snapshot: the driver writes it, from its memory.
+
     \b
     Examples:
       corollary spark-materialise data.encoded closed.encoded --memory 8g
+      corollary spark-materialise data.encoded closed.snapshot --memory 8g
       corollary spark-materialise hdfs:///data.encoded hdfs:///closed.encoded --rules rdfs --master yarn
     """
     from corollary.loaders.spark import materialise
@@ -260,9 +263,11 @@ def spark_generate(
 
 
 def _warn_of_bad_lines(count: int, output: str) -> None:
+    from corollary.loaders.spark.snapshot_output import quarantine_of
+
     if count:
         lines = "1 bad line is" if count == 1 else f"{count:,} bad lines are"
-        click.echo(f"corollary: {lines} in {output}/quarantine", err=True)
+        click.echo(f"corollary: {lines} in {quarantine_of(output)}", err=True)
 
 
 def _notify(stage: str) -> None:

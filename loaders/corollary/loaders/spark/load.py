@@ -21,15 +21,13 @@ from corollary.loaders.spark.encoded_tables import Files, described, write_manif
 from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
 from corollary.loaders.spark.one_task import number
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
+from corollary.loaders.spark.snapshot_output import QUARANTINE, data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED, MAX_FACTS_IN_ONE_TASK
 from corollary.terms.dictionary import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-QUARANTINE = "quarantine"
-"""The folder of bad lines within a data set."""
 
 Notify = Callable[[str], None]
 """Callback for progress: called with the name of every stage when it begins, and with other messages."""
@@ -96,7 +94,7 @@ def load(
     """
     stages = Stages(notify)
     storage = Storage(spark)
-    with storage.output(storage.full(output)) as folder:
+    with data_set_output(storage, output) as folder:
         stages.enter("parse")
         documents = sources(storage, inputs, format)
         prefixes: dict[str, str] = {}

@@ -27,6 +27,7 @@ from corollary.loaders.spark.one_task import close
 from corollary.loaders.spark.partition_rounds import Followed, PartitionedEvaluation, partitions_for
 from corollary.loaders.spark.program_cut import CannotCut
 from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.snapshot_output import data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK
 from corollary.program.fingerprint import fingerprint
@@ -83,7 +84,7 @@ def materialise(
     if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
         return _in_one_task(data, output, program, stages, notify)
     refuse_new_terms(program)
-    with storage.output(storage.full(output)) as folder:
+    with data_set_output(storage, output) as folder:
         older = (f"{INFERRED}/", f"{GENERALISED}/")
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         copy_files(storage, data.folder, folder, copied)
@@ -202,7 +203,7 @@ def _in_one_task(
 ) -> Materialised:
     """As ``materialise``, with the engine. The graphs of the data set are copied."""
     storage = Storage(data.terms.sparkSession)
-    with storage.output(storage.full(output)) as folder:
+    with data_set_output(storage, output) as folder:
         stages.enter("one task")
         written = close(data, program, folder)
         for said in written.report["suspended"]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from corollary.columns.column_file import MAGIC
 from corollary.loaders.encoded_format import MANIFEST
 from corollary.loaders.formats import input_error
 
@@ -166,23 +167,46 @@ class Storage:
         subfolder ``scratch`` is for intermediate results, and is deleted at the end.
         """
         self._check_target(target)
-        parent, _, name = target.rstrip("/").rpartition("/")
-        beside = f"{parent}/" if parent or target.startswith("/") else ""
-        partial = f"{beside}.{name}.{uuid4().hex}.part"
+        partial = self.beside(target)
         try:
             yield partial
             self.delete(scratch(partial))
-            if self.exists(target):
-                older = f"{partial}.old"
-                self.rename(target, older)
-                self.rename(partial, target)
-                self.delete(older)
-            else:
-                self.rename(partial, target)
+            self.replace(partial, target)
         except BaseException:
             with suppress(Exception):  # Spark may have stopped; the first error is the one to report
                 self.delete(partial)
             raise
+
+    @staticmethod
+    def beside(target: str) -> str:
+        """A new hidden name in the folder of ``target``."""
+        parent, _, name = target.rstrip("/").rpartition("/")
+        beside = f"{parent}/" if parent or target.startswith("/") else ""
+        return f"{beside}.{name}.{uuid4().hex}.part"
+
+    def replace(self, partial: str, target: str) -> None:
+        """Rename ``partial`` to ``target``. What was at ``target`` is deleted at the end."""
+        if not self.exists(target):
+            self.rename(partial, target)
+            return
+        older = f"{partial}.old"
+        self.rename(target, older)
+        self.rename(partial, target)
+        self.delete(older)
+
+    def check_file(self, target: str) -> None:
+        """Raise InputError if something else than a file of columns is at ``target``."""
+        if not self.exists(target):
+            return
+        if not self.is_folder(target):
+            java_path, system = self._path(target)
+            stream = system.open(java_path)
+            try:
+                if bytes(stream.readNBytes(len(MAGIC))) == MAGIC:
+                    return
+            finally:
+                stream.close()
+        raise input_error(f"{target}: something else is there", "name a new file, or an older snapshot")
 
     def _check_target(self, target: str) -> None:
         java_path, system = self._path(target)

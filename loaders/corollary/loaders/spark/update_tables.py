@@ -28,7 +28,7 @@ from corollary.loaders.spark.encoded_tables import (
     write_manifest,
 )
 from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
-from corollary.loaders.spark.load import QUARANTINE, Notify, Stages, quarantine, silent
+from corollary.loaders.spark.load import Notify, Stages, quarantine, silent
 from corollary.loaders.spark.materialise_tables import (
     ONE_TASK,
     close_in_rounds,
@@ -38,6 +38,7 @@ from corollary.loaders.spark.materialise_tables import (
 from corollary.loaders.spark.one_task import follow
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.partition_rounds import Followed
+from corollary.loaders.spark.snapshot_output import QUARANTINE, data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_FACTS_IN_ONE_TASK
 from corollary.maintain.deletion import FALLBACK
@@ -110,7 +111,7 @@ def update(
     data = open_encoded(spark, source)
     _refuse(data, program, source)
     check_content(data)
-    with storage.output(storage.full(output)) as folder:
+    with data_set_output(storage, output) as folder:
         stages.enter("parse")
         change = _Change.of(storage, data, folder, add, remove, format)
         if change.bad:
