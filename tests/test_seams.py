@@ -192,7 +192,7 @@ def test_a_module_follows_changes(strategy: str, is_adopted: bool) -> None:
     deleted = Delta.of(all_facts) - fewer
     after, report = maintain(before, fewer, deleted, NOTHING, strategy)
     assert found(after) == naive.closure(FACTS - {fact("n2", "p", "n3")}, PROGRAM)[0]
-    if strategy != "starting over":
+    if report.strategy != "starting over":  # automatic may run out of time where the machine is busy
         assert "copying" in {stage.module for stage in report.stages}
     without = Program(tuple(rule for rule in PROGRAM if rule.name != "copied"))
     last, _ = maintain(after, all_facts, NOTHING, deleted, strategy, without)
