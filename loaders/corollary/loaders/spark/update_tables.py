@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from corollary.kernels.limits import Progress, no_progress
 from corollary.language import Program
 from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, GENERALISED, GRAPHS, INFERRED, TERMS
 from corollary.loaders.formats import input_error
@@ -28,7 +29,7 @@ from corollary.loaders.spark.encoded_tables import (
     write_manifest,
 )
 from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
-from corollary.loaders.spark.load import Notify, Stages, quarantine, silent
+from corollary.loaders.spark.load import Say, Stages, quarantine
 from corollary.loaders.spark.materialise_tables import (
     ONE_TASK,
     close_in_rounds,
@@ -91,7 +92,7 @@ def update(
     format: str | None = None,
     most_bad_lines: int = MAX_BAD_LINES,
     files: int | None = None,
-    notify: Notify = silent,
+    progress: Progress = no_progress,
 ) -> Updated:
     """Write a closed data set after a change of its explicit facts to ``output``.
 
@@ -105,7 +106,7 @@ def update(
     Raises InputError if ``source`` is no data set, is not closed under the program, has named graphs, or is
     not what its manifest says; and what ``load`` and ``materialise`` raise.
     """
-    stages = Stages(notify)
+    stages = Stages(progress)
     storage = Storage(spark)
     stages.enter("open")
     data = open_encoded(spark, source)
@@ -117,7 +118,7 @@ def update(
         if change.bad:
             stages.enter("bad lines")
             quarantine(change.chunks, change.documents, change.bad, most_bad_lines, folder)
-        done = _followed(data, change, program, folder, files, stages, notify)
+        done = _followed(data, change, program, folder, files, stages, stages.say)
         stages.enter("manifest")
         if open_encoded(spark, source).digest != data.digest:
             raise input_error(f"{source}: it changed while it was read", "start again; nothing was written")
@@ -221,22 +222,20 @@ def _followed(
     folder: str,
     files: int | None,
     stages: Stages,
-    notify: Notify,
+    say: Say,
 ) -> _Done:
     if files is None and data.facts["explicit"] + change.statements <= MAX_FACTS_IN_ONE_TASK:
         stages.enter("one task")
-        return _in_one_task(data, change, program, folder, notify)
+        return _in_one_task(data, change, program, folder, say)
     refuse_new_terms(program)
-    return _in_rounds(data, change, program, folder, files, stages, notify)
+    return _in_rounds(data, change, program, folder, files, stages, say)
 
 
-def _in_one_task(
-    data: DistributedDataSet, change: _Change, program: Program, folder: str, notify: Notify
-) -> _Done:
+def _in_one_task(data: DistributedDataSet, change: _Change, program: Program, folder: str, say: Say) -> _Done:
     written = follow(data, change.wanted, change.unwanted, program, folder)
     found = written.report
     for said in found["suspended"]:
-        notify(said)
+        say(said)
     names = "added", "removed", "absent", "rounds", "strategy", "reason"
     report = Updated(0, 0, bad_lines=change.bad, method=ONE_TASK, **{name: found[name] for name in names})
     return _Done(written.counts, written.files, written.fingerprint, report)
@@ -249,7 +248,7 @@ def _in_rounds(
     folder: str,
     files: int | None,
     stages: Stages,
-    notify: Notify,
+    say: Say,
 ) -> _Done:
     """Write the terms and facts after the change, and close them in rounds."""
     stages.enter("terms")
@@ -261,7 +260,7 @@ def _in_rounds(
     if not facts.counts[1]:
         derived = data.facts_of(INFERRED).unionAll(data.facts_of(GENERALISED))
         followed, reason = Followed(data.explicit, derived, facts.added), ""
-    done = close_in_rounds(changed, program, folder, files, stages, notify, followed)
+    done = close_in_rounds(changed, program, folder, files, stages, say, followed)
     reason = reason or done.reason
     strategy = FALLBACK.name if reason else ADDITIONS
     report = Updated(0, 0, *facts.counts, change.bad, done.rounds, done.method, strategy, reason)
