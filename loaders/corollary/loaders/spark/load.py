@@ -121,10 +121,8 @@ def load(
         parts |= described(spark, folder, (QUARANTINE,))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
     stages.enter("")
-    terms_written = sum(kinds.values())
-    return Loaded(
-        len(documents), counts.statements, terms_written, facts["explicit"], counts.bad, stages.seconds
-    )
+    terms = sum(kinds.values())
+    return Loaded(len(documents), counts.statements, terms, facts["explicit"], counts.bad, stages.seconds)
 
 
 def _in_many_tasks(
