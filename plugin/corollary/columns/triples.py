@@ -51,17 +51,19 @@ FIRST_VIRTUAL = Kind.RESERVED << KIND_SHIFT
 class TripleIndex:
     """A set of facts, by predicate id. ``len`` counts the facts that RDF allows (see ``legal_count``)."""
 
+    # what an index has at first: most are small, and short-lived
+    _legal_count: int | None = None  # counted on demand
+    _by_subject: Relation | None = None
+    _by_object: Relation | None = None
+    _looked_up = 0  # relations, for facts of one term
+    _known: frozenset[int] = frozenset()
+    _most_ends = (0, (1, 1))  # of how many facts, and what ``most_ends`` returns for them
+    complete: frozenset[int] = frozenset()
+    """The predicates of which a deletion strategy knows that all facts that stay are here."""
+
     def __init__(self, relations: dict[int, Relation] | None = None) -> None:
         self._relations: dict[int, Relation] = {} if relations is None else relations
         self._fact_count: int | None = None if relations else 0  # None: counted on demand
-        self._legal_count: int | None = None  # counted on demand
-        self._by_subject: Relation | None = None
-        self._by_object: Relation | None = None
-        self._looked_up = 0  # relations, for facts of one term
-        self._known: frozenset[int] = frozenset()
-        self.complete: frozenset[int] = frozenset()
-        """The predicates of which a deletion strategy knows that all facts that stay are here."""
-        self._most_ends = (0, (1, 1))  # of how many facts, and what ``most_ends`` returns for them
 
     @staticmethod
     def from_columns(subjects: Column, predicates: Column, objects: Column) -> TripleIndex:

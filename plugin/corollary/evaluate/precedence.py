@@ -38,6 +38,9 @@ LINKS, VALUES = "links", "values"
 """In place of a module: what links predicates to these nodes, and to virtual relations without rules."""
 
 
+NO_NAMES: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Precedence:
     """The level of each predicate, and the modules whose rules it depends on itself by.
@@ -83,9 +86,13 @@ class Precedence:
         """Whether all facts of a predicate are decided before any fact of another one is."""
         return self.level(predicate) < self.level(other)
 
-    def modules_deriving(self, predicate: int) -> set[str]:
+    def modules_deriving(self, predicate: int) -> frozenset[str]:
         """The names of the modules that may derive facts of a predicate."""
-        return {*self.derived_by.get(predicate, ()), *self.derived_by.get(ANY_DERIVED, ())}
+        return self.derived_by.get(predicate, NO_NAMES) | self._deriving_any
+
+    @cached_property
+    def _deriving_any(self) -> frozenset[str]:
+        return self.derived_by.get(ANY_DERIVED, NO_NAMES)
 
     def first(self, facts: Delta) -> tuple[Delta, Delta]:
         """The facts of the least level, and the others. Precondition: there are facts."""

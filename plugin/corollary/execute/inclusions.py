@@ -35,7 +35,7 @@ from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
 
 End = tuple[int, bool]
-"""The subjects of a property, or its objects (True). As a source of properties: facts, or their inverses."""
+"""The subjects of a property, or its objects (True). As a source of properties: its facts, or inverses."""
 
 
 @dataclass(frozen=True, slots=True)

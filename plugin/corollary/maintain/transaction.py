@@ -394,7 +394,7 @@ class _Transaction:
         order = self._engine.precedence(self._work.before)
         for predicate in compressed.all_predicates():
             lost = compressed.only(predicate.__eq__)
-            names = order.modules_deriving(predicate)
+            names = {*order.modules_deriving(predicate)}
             rest = self._index.snapshot()
             rest.remove_relation(predicate, lost.relation(predicate))
             for number, module in enumerate(self._modules):

@@ -154,9 +154,9 @@ class Datatypes(Module):
         return self._shown_datatypes(news) <= self._shown and (self._is_wide or not self._looks_at_all(news))
 
     @property
-    def _telling(self) -> list[int]:
+    def _telling(self) -> Set[int]:
         """The predicates whose facts show the datatypes that occur in them."""
-        return [*sorted(self._predicates - self._silent), self._member]
+        return self._predicates - self._silent | {self._member}
 
     def reads(self, predicate: int) -> bool:
         """All ordinary predicates, and MEMBER."""
@@ -242,7 +242,7 @@ class Datatypes(Module):
         supported = self._supported()
         shown = [name for name in names.tolist() if supported.get(name) in self._shown]
         for datatype in self._not_shown(shown, proved).tolist():
-            for predicate in self._telling:
+            for predicate in sorted(self._telling):
                 relation = facts.relation(predicate)
                 if relation.has_object(datatype):
                     subjects = relation.some_subjects(datatype, MAX_WITNESSES)
@@ -380,11 +380,11 @@ class Datatypes(Module):
         if terms is not None and terms.isdisjoint(ids):
             return {ids[i] for i in self._in_rules & ids.keys()}
         known = np.sort(np.array(list(ids), np.uint32))
-        shown = {ids[i] for i in known.tolist() if i in self._in_rules}
-        for predicate in facts.known_predicates & set(self._telling) if known.size else ():
+        shown = {ids[i] for i in ids.keys() & self._in_rules}
+        for predicate in facts.known_predicates & self._telling if known.size else ():
             relation = facts.relation(predicate)
-            if len(relation):
-                found = (relation.subject_counts(known) > 0) | (relation.object_counts(known) > 0)
+            if relation.size:
+                found = (relation.subject_counts(known) > 0) | among(known, relation.object_terms())
                 shown |= {ids[i] for i in known[found].tolist()}
         return shown
 
@@ -406,7 +406,7 @@ class Datatypes(Module):
     def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
         left = sorted(set(ids) - self._in_rules)
-        for predicate in self._telling if left else ():
+        for predicate in facts.known_predicates & self._telling if left else ():
             relation = facts.relation(predicate)
             if relation.size:
                 left = [i for i in left if not (relation.has_object(i) or relation.has_subject(i))]
@@ -475,8 +475,9 @@ def _literals(facts: TripleIndex) -> Keys:
     """The distinct literals in facts (as subjects too, which RDF forbids), as sorted uint64."""
     parts: list[Column] = []
     for _, relation in facts.relations():
-        objects = relation.object_terms() if relation.is_compressed else seconds(relation.pairs().keys)
-        parts.append(objects[objects >= FIRST_LITERAL])
+        if relation.has_literals:
+            objects = relation.object_terms() if relation.is_compressed else seconds(relation.pairs().keys)
+            parts.append(objects[objects >= FIRST_LITERAL])
         if relation.legal_count() < len(relation):
             subjects = relation.subject_terms()
             parts.append(subjects[subjects >= FIRST_LITERAL])

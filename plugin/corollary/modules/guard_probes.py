@@ -186,7 +186,7 @@ class GuardTables:
         atom = probe.atom
         values = recent.predicates if probe.variable == atom.p else recent.classes(atom.p)
         starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
-        matched = np.flatnonzero(ends > starts)
+        matched = (ends > starts).nonzero()[0]
         if not matched.size:
             return NONE
         if matched.size == 1:

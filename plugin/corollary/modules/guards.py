@@ -116,6 +116,9 @@ class Guards:
             keys = facts.keys.tolist()
             kept = keys if self.has_any_class else [key for key in keys if key & 0xFFFFFFFF in self._named]
             return facts if len(kept) == len(keys) else Pairs(np.array(kept, np.uint64)) if kept else NO_PAIRS
+        is_whole = predicate in self.predicates or self.has_any_class
+        if not (is_whole or among(facts.distinct_seconds(), self._classes).any()):
+            return NO_PAIRS
         named = self.mask(predicate, facts)
         count = np.count_nonzero(named)
         return facts if count == named.size else Pairs(facts.keys[named]) if count else NO_PAIRS

@@ -35,7 +35,6 @@ from corollary.columns.pairs import (
     distinct_of_sorted,
     firsts,
     follow,
-    gathered,
     join,
     pack,
     seconds,
@@ -231,12 +230,10 @@ class Inclusion(Module):
         together: dict[tuple[int, ...], list[Column]] = {}
         for end, terms in ends.items():
             together.setdefault(least[end], []).append(terms)
-        types = gathered([_all_pairs(_united(terms), classes) for classes, terms in together.items()])
-        left = types[~self._follow_from_types(types, proved)]
-        classes = seconds(left)
-        terms_of = {class_: firsts(left[classes == class_]) for class_ in distinct(classes).tolist()}
-        none = firsts(left[:0])
-        open_ = {key: _united([terms_of.get(class_, none) for class_ in key]) for key in together}
+        open_: dict[tuple[int, ...], Column] = {}
+        for classes, columns in together.items():
+            types = _all_pairs(_united(columns), classes)
+            open_[classes] = distinct_of_sorted(firsts(types[~self._follow_from_types(types, proved)]))
         return {end: terms[among(terms, open_[least[end]])] for end, terms in ends.items()}
 
     def _classes_of(self, end: End) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ class Prover:
                 check()
                 extend(read, module.premises(frontier, facts, known))
             read = {p: keys for p, keys in read.items() if facts.relation(p).size > known.relation(p).size}
-            frontier = Delta.gathered(read) - self.proved - checked
+            frontier = Delta.gathered(read) - checked - self.proved
         return checked
 
     def _prove(self, frontier: Delta, checked: Delta, inner: Sequence[Module]) -> tuple[Delta, Delta]:
