@@ -198,8 +198,9 @@ def random_graph(size: int, edges: int) -> Facts:
         (set(pairwise(range(2000))), IntervalIndex),
         (random_graph(2000, 20_000), None),
         (random_graph(4000, 40_000), BitIndex),
+        (random_graph(6000, 60_000), BitIndex),  # more than MAX_WORDS_PER_EDGE words an edge, and dense
     ],
-    ids=["short chain", "chain", "small graph", "graph"],
+    ids=["short chain", "chain", "small graph", "graph", "many words an edge"],
 )
 def test_the_smallest_is_chosen(edges: Facts, kind: Kind | None) -> None:
     assert kind_of(edges) is kind

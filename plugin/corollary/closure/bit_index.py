@@ -10,7 +10,7 @@ import numpy as np
 
 from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.reachability import Graph
-from corollary.closure.strong_components import Nodes, words_for
+from corollary.closure.strong_components import Nodes
 from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_PER_WORD
 from corollary.columns.pairs import Pairs, seconds
 from corollary.kernels.graph import Bits, write_bits
@@ -33,8 +33,7 @@ class BitIndex(ClosureIndex):
     @classmethod
     def of(cls, graph: Graph, least: int) -> BitIndex | None:
         """The index of a graph; None if it cannot have ``least`` pairs, or has far more words than edges."""
-        words = graph.components.cyclic.size * words_for(graph.nodes.size)
-        if graph.nodes.size**2 < least or words > MAX_WORDS_PER_EDGE * graph.edges.size:
+        if graph.nodes.size**2 < least or graph.words > MAX_WORDS_PER_EDGE * graph.edges.size:
             return None
         return cls(graph)
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
-from corollary.closure.reachability import Graph, listed
-from corollary.closure.tuning import MIN_PAIRS_COMPRESSED, MIN_PAIRS_STAYING_COMPRESSED
+from corollary.closure.reachability import Graph, few_paths, listed
+from corollary.closure.tuning import MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD, MIN_PAIRS_STAYING_COMPRESSED
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
@@ -368,8 +368,13 @@ def closure_of(graph: Graph, *, stays: bool = False) -> Relation:
     intervals = IntervalIndex.of(graph, least)
     if intervals is not None and intervals.is_small:
         return CompressedRelation(intervals)
-    bits = BitIndex.of(graph, least)
-    if bits is not None and len(bits) >= least and bits.is_small:
-        return CompressedRelation(bits)
-    index = intervals or bits
-    return Relation(Pairs(listed(graph)) if index is None else index.listed())
+    if intervals is not None and len(intervals) < MIN_PAIRS_PER_WORD * graph.words:
+        return Relation(intervals.listed())  # bits would not be small, either
+    if graph.nodes.size**2 < least:
+        return Relation(Pairs(listed(graph)))
+    paths = few_paths(graph)
+    if paths is not None:
+        return Relation(Pairs(paths))
+    bits = BitIndex(graph)
+    is_compressed = len(bits) >= least and bits.is_small
+    return CompressedRelation(bits) if is_compressed else Relation(bits.listed())

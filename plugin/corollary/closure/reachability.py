@@ -61,6 +61,11 @@ class Graph:
         nodes, start, end = numbered(edges)
         return Graph(edges, nodes, Components.of(nodes.size, start, end))
 
+    @property
+    def words(self) -> int:
+        """The 64-bit words of the reachability matrix: a bit for each component and node."""
+        return self.components.cyclic.size * words_for(self.nodes.size)
+
     def generators(self) -> Keys:
         """Few edges with the same closure: those to and from the first member of each component, and those
         between first members. The own edges, if these are fewer. Cost: O(nodes + edges between components).
@@ -86,13 +91,18 @@ def close_keys(edges: Keys) -> Keys:
 
 def listed(graph: Graph) -> Keys:
     """As ``close_keys``. Precondition: there are edges."""
-    edges, nodes, components = graph.edges, graph.nodes, graph.components
-    words = components.cyclic.size * words_for(nodes.size)
-    if words > MAX_WORDS_PER_EDGE * edges.size:
-        paths = components.lists(nodes.astype(np.uint64), words)
-        if paths is not None:
-            return sort_keys(paths)
-    return _written(components.bits(), components.of_node, nodes, nodes)
+    paths = few_paths(graph)
+    if paths is not None:
+        return paths
+    return _written(graph.components.bits(), graph.components.of_node, graph.nodes, graph.nodes)
+
+
+def few_paths(graph: Graph) -> Keys | None:
+    """As ``listed``, if a matrix has far more words than edges, and more words than pairs; else None."""
+    if graph.words <= MAX_WORDS_PER_EDGE * graph.edges.size:
+        return None
+    paths = graph.components.lists(graph.nodes.astype(np.uint64), graph.words)
+    return None if paths is None else sort_keys(paths)
 
 
 def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Column, Column]:

@@ -24,6 +24,7 @@ from corollary.maintain.tuning import (
     MIN_REMOVED_FACTS_IF_SLOW,
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
+    PENALTY_AT_FIRST,
     SECONDS_AT_FIRST,
     SECONDS_OF_FIRST_USE,
     SECONDS_PER_CHECK,
@@ -79,7 +80,8 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
 
     Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing. After its first
-    transaction, which loads code and makes plans, it becomes that for recomputing: it is tried once more.
+    transaction, which loads code and makes plans, it becomes PENALTY_AT_FIRST times that: it is tried once
+    more, and has more time.
     All other estimates for such transactions are multiplied by ESTIMATE_KEPT.
     """
     removed = len(request.removed)
@@ -90,7 +92,7 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     }
     if isinstance(error, TooMuch) and removed:
         key = given_up, request.removes_schema
-        penalty = PENALTY_AFTER_ABORT if key in known else 1
+        penalty = PENALTY_AFTER_ABORT if key in known else PENALTY_AT_FIRST
         known[key] = (removed, penalty * request.engine.seconds)
     return known
 
