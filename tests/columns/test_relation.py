@@ -52,6 +52,7 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
         assert relation.has_subject(term) == any(subject == term for subject, _ in facts)
         assert relation.has_object(term) == any(value == term for _, value in facts)
     assert relation.legal_count() == sum(subject < FIRST_LITERAL for subject, _ in facts)
+    assert relation.has_literals or all(value < FIRST_LITERAL for _, value in facts)
     assert unpacked(relation.starting(column(sorted({*IDS, 7})))) == sorted(facts & set(probes))
     assert found(*relation.inverse().objects_of(PROBES)) == sorted(flipped_probes)
 

@@ -75,6 +75,22 @@ PROGRAMS = {
         :E[?x] :- :C[?x], :D[?x] .
         [?x, :s, ?y] :- :E[?x], [?x, :t, ?y] .
     """,
+    "types and properties by properties within others": """
+        [?x, :q, ?y] :- [?x, :p, ?y] .
+        [?y, :s, ?x] :- [?x, :q, ?y] .
+        [?x, :q, ?y] :- [?y, :s, ?x] .
+        [?y, :q, ?x] :- [?x, :r, ?y] .
+        [?x, :u, ?y] :- [?x, :q, ?y] .
+        [?x, :u, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?x, :v, ?y] :- [?y, :u, ?x] .
+        [?y, :v, ?x] :- [?x, :v, ?y] .
+        [?x, :w, ?z] :- [?x, :w, ?y], [?y, :v, ?z] .
+        [?x, :w, ?y] :- [?x, :v, ?y] .
+        :C[?x] :- [?x, :s, ?y] .
+        :D[?x] :- [?x, :v, ?y] .
+        :C[?x] :- :D[?x], [?x, :p, ?y] .
+        :D[?x] :- :C[?x] .
+    """,
     "joins and a closure that lead to each other": """
         [?x, :t, ?y] :- [?x, :p, ?y] .
         [?x, :t, ?z] :- [?x, :p, ?y], [?y, :r, ?z] .

@@ -117,12 +117,16 @@ class Relation:
         if not new.keys.size:
             return self
         legal = new.count_below(FIRST_LITERAL_KEY) if self._legal >= 0 else 0
+        has_literals = self._has_literals
+        if has_literals is False:
+            has_literals = new.has_second_from(FIRST_LITERAL)
         if removed.keys.size:
             returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
         relation = Relation(base, added.plus(new), removed, self._copied)
         if self._legal >= 0:
             relation._legal = self._legal + legal
+        relation._has_literals = has_literals
         return relation
 
     def minus(self, keys: Keys) -> Relation:
@@ -144,6 +148,7 @@ class Relation:
         relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
         if self._legal >= 0:
             relation._legal = self._legal - int(keys.searchsorted(_FIRST_LITERAL_KEY))
+        relation._has_literals = self._has_literals
         return relation
 
     def less(self, other: Relation) -> Relation:
