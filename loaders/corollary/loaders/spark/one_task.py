@@ -177,7 +177,7 @@ def _ranked(texts: pa.Array) -> tuple[TermDictionary, Ids]:
 
 def _table(texts: pa.Array) -> TextTable:
     content, offsets = content_of(texts)
-    return TextTable(content[offsets[0] : offsets[-1]].copy(), offsets - offsets[0])
+    return TextTable.of_parts([(content[offsets[0] : offsets[-1]], np.diff(offsets))])
 
 
 def _closed(batches: Batches, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
