@@ -13,7 +13,7 @@ from tests.strategies import examples
 
 from corollary.columns import mapped_texts
 from corollary.columns.column_file import ColumnFile, written
-from corollary.columns.mapped_texts import MappedTextTable
+from corollary.columns.mapped_texts import MappedTextTable, write_texts
 from corollary.terms.texts import ABSENT, Texts, TextTable
 
 texts = st.sampled_from(["<", '"']).flatmap(lambda first: st.text("aé", max_size=4).map(first.__add__))
@@ -21,22 +21,20 @@ texts = st.sampled_from(["<", '"']).flatmap(lambda first: st.text("aé", max_siz
 
 def mapped(table: TextTable, place: Path) -> MappedTextTable:
     with written(place) as file:
-        file.add("t.texts", "u1", [table.content()])
-        file.add("t.offsets", "i8", [table.offsets()])
-        file.add("t.entries", "u8", [table.entries(len(table))])
+        write_texts(file, "t", table, len(table))
         file.finish({})
     return MappedTextTable(ColumnFile(place), "t", len(table))
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(known=st.lists(texts, min_size=1, unique=True), probes=st.lists(texts, max_size=20))
-@pytest.mark.parametrize("entries_per_find", [0, 1 << 30])
-def test_look_ups(entries_per_find: int, known: list[str], probes: list[str]) -> None:
+@pytest.mark.parametrize("slots_per_find", [0, 1 << 30])
+def test_look_ups(slots_per_find: int, known: list[str], probes: list[str]) -> None:
     given = Texts.of_strings(known)
-    table = TextTable.of_parts([given.data], [given.lengths])
+    table = TextTable.of_parts([(given.data, given.lengths)])
     asked = Texts.of_strings([*probes, ""])
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mapped_texts, "ENTRIES_PER_FIND", entries_per_find)
+        patch.setattr(mapped_texts, "SLOTS_PER_FIND", slots_per_find)
         found = mapped(table, Path(folder, "texts"))
         for first in b'<"':
             numbers = [np.full(len(probes) + 1, 7, np.uint32) for _ in range(2)]

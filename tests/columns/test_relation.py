@@ -37,6 +37,9 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
     probes = [fact for probe in PROBES.tolist() for fact in facts if fact[0] == probe]
     flipped_probes = [fact for probe in PROBES.tolist() for fact in flipped if fact[0] == probe]
     assert len(relation) == len(facts)
+    terms = column(sorted({*IDS, 7}))
+    have_facts = [any(value == term for _, value in facts) for term in terms.tolist()]
+    assert relation.has_objects(terms).tolist() == have_facts
     assert found(*relation.objects_of(PROBES)) == sorted(probes)
     assert found(*relation.subjects_of(PROBES)) == sorted(flipped_probes)
     questions = [*sorted(facts), *flipped, (5, 0)]
@@ -51,6 +54,7 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
         assert sorted(relation.subjects(term)) == sorted(subject for subject, value in facts if value == term)
         assert relation.has_subject(term) == any(subject == term for subject, _ in facts)
         assert relation.has_object(term) == any(value == term for _, value in facts)
+    assert relation.has_objects(terms).tolist() == have_facts  # now both orders exist
     assert relation.legal_count() == sum(subject < FIRST_LITERAL for subject, _ in facts)
     assert relation.has_literals or all(value < FIRST_LITERAL for _, value in facts)
     assert unpacked(relation.starting(column(sorted({*IDS, 7})))) == sorted(facts & set(probes))

@@ -18,6 +18,7 @@ from tests.engine import Fact, close
 from tests.oracles import expressions, naive
 from tests.oracles.integers import INTEGERS
 
+from corollary.execute import next_join, run_plan
 from corollary.language import (
     IRI,
     OWL,
@@ -159,6 +160,21 @@ def test_aggregate(facts: frozenset[Fact], program: Program) -> None:
 def test_everything_together(facts: frozenset[Fact], program: Program) -> None:
     assume(is_stratified(program))
     assert_same(facts, program, written_out=False)
+
+
+@thorough
+@given(
+    some.number_fact_sets,
+    some.programs(st.one_of(some.rules_with_not(), some.rules_with_filter(), some.rules_with_bind())),
+)
+def test_in_slices(facts: frozenset[Fact], program: Program) -> None:
+    """Every join runs in slices of one row, and every column is dropped as soon as nobody reads it."""
+    assume(is_stratified(program))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (next_join, run_plan):
+            patch.setattr(module, "MIN_ROWS_TO_ESTIMATE", 1)
+        patch.setattr(next_join, "ROWS_PER_SLICE", 0.4)
+        assert_same(facts, program, written_out=False)
 
 
 @pytest.mark.parametrize("profile", ["rhodf", "rdfs"])

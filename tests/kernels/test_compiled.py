@@ -184,12 +184,16 @@ for number in (1, 5000):
     texts = parse_chunk(np.frombuffer(bytearray(lines, "ascii"), np.uint8)).texts
     table.append(texts, ord("<"), 0, np.empty(texts.starts.size, np.uint32))
 assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
+assert TextTable.of_parts(table.parts()).is_like(table)
 
-from corollary.sparql.term_texts import TermTexts
+from corollary.sparql.term_texts import TermTexts, cut_out
 
 encoded = [dictionary.encode(text) for text in ("<ex:s>", '"a\\\\tb"@en')]
 lexical = TermTexts.of(np.array(encoded, np.uint32), dictionary).lexical
 assert lexical.to_pylist() == ["ex:s", "a\\tb"]
+
+text, _ = table.texts_of(np.array([0]))
+assert cut_out(text, np.array([1]), np.array([3])).to_pylist() == ["ex"]
 
 from corollary.sparql.column_texts import URI_BYTES, bytes_replaced
 

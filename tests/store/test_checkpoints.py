@@ -623,7 +623,7 @@ def test_damage_that_is_met_later_names_the_remedy(tmp_path: Path) -> None:
     store.checkpoint()
     store.close()
     (file,) = tmp_path.glob("*.snapshot")
-    flipped(file, ColumnFile(file).section("terms.literal.texts", "u1").offset + 500_000)
+    flipped(file, ColumnFile(file).section("terms.literal.texts", "u1").offset + 400_000)
     store = opened(tmp_path, "rdfs")
     assert animals(store) == ANIMALS
     with pytest.raises(CorollaryError, match="remove this file, and open the folder again"):

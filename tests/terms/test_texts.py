@@ -42,9 +42,50 @@ def test_a_table_is_a_dict(batches: list[list[str]]) -> None:
         assert append(copied, ["xc"]) == [len(model)]
 
 
+texts_of_any_kind = st.lists(
+    st.tuples(st.sampled_from(["", "a", "b" * 254, "b" * 300]), st.text('"é', max_size=3)).map("".join),
+    unique=True,
+    max_size=60,
+)
+
+
+@settings(deadline=None)
+@given(texts_of_any_kind, st.data())
+def test_what_is_coded_is_decoded(texts: list[str], data: st.DataObject) -> None:
+    """Texts that begin as their heads do, in more bytes than are shared, and that are such a beginning."""
+    strings = [f"<{text}" for text in texts]
+    given = Texts.of_strings(strings)
+    table = TextTable.of_parts([(given.data, given.lengths)])
+    assert [table.text(number) for number in range(len(table))] == strings
+    numbers = np.array(
+        data.draw(st.lists(st.integers(0, len(texts) - 1)) if texts else st.just([])), np.int64
+    )
+    content, places = table.texts_of(numbers)
+    chosen = [strings[number] for number in numbers.tolist()]
+    assert _split(content, places) == chosen
+    assert table.lengths_of(numbers).tolist() == [len(text.encode()) for text in chosen]
+    parts = [text[1:].rpartition('"') for text in chosen]
+    first, second = table.in_parts(numbers, ord('"'))
+    assert _split(*first) == [before for before, _, _ in parts]
+    assert _split(*second) == [after for _, _, after in parts]
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(texts))] * 2)))
+    found = [text for part, lengths in table.parts(start, end) for text in _split(part, ends_of(lengths))]
+    assert found == strings[start:end]
+    assert {text: table.find(text) for text in strings} == {text: n for n, text in enumerate(strings)}
+
+
+def ends_of(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _split(content: np.ndarray, places: np.ndarray) -> list[str]:
+    pieces = content.tobytes()
+    return [pieces[a:b].decode() for a, b in zip(places[:-1].tolist(), places[1:].tolist(), strict=True)]
+
+
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("hash_texts", "number_texts", "enter_hashes", "enlarge"):
+    for name in ("hash_texts", "number_texts", "enter_slots", "append_texts"):
         monkeypatch.setattr(module, name, getattr(kernels, name).plain)
 
 
@@ -100,8 +141,9 @@ def test_equal_hashes_are_no_equal_texts() -> None:
 
 
 def test_read_only_texts_can_be_handed_in() -> None:
-    arena, offsets = np.frombuffer(b"xaxbc", np.uint8), np.array([0, 2, 5])
-    table = TextTable(arena, offsets)
+    lengths = np.array([2, 3])
+    lengths.flags.writeable = False
+    table = TextTable.of_parts([(np.frombuffer(b"xaxbc", np.uint8), lengths)])
     assert table.find("xbc") == 1
     assert append(table, ["xd", "xa"]) == [2, 0]
 

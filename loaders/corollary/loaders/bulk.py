@@ -103,9 +103,9 @@ class _BlankNodes:
             names = Texts.of_strings([self._new_label() for _ in numbers])
             dictionary.encode_texts(names, ids, (Kind.BLANK_NODE,))
             return ids
-        offsets = self._labels.offsets()[known:]
-        lengths: Places = np.diff(offsets)
-        labels = Texts.of(self._labels.content(), offsets[:-1], lengths)
+        content, places = self._labels.texts_of(np.arange(known, len(self._labels)))
+        lengths: Places = np.diff(places)
+        labels = Texts.of(content, places[:-1].copy(), lengths)
         is_taken = self._are_known(labels)
         is_suspect = (lengths >= ANONYMOUS_LENGTHS.start) & (lengths < ANONYMOUS_LENGTHS.stop) & ~is_taken
         for row in np.flatnonzero(is_suspect).tolist():

@@ -171,7 +171,7 @@ class Reader:
         import pyarrow as pa
 
         files = self._files(TERMS, ("id", "text"))
-        tables = [_Table(int(count), _bytes_of_texts(files)) for count in self._counts[: len(BULK_KINDS)]]
+        tables = [TextTable() for _ in BULK_KINDS]
         for batch in self._batches(TERMS, files, ("id", "text")):
             ids = self._ids(TERMS, batch, "id")
             try:
@@ -181,14 +181,16 @@ class Reader:
             bounds = np.searchsorted(ids, [kind << KIND_SHIFT for kind in Kind]).tolist()
             for kind, table in zip(BULK_KINDS, tables, strict=True):
                 start, end = bounds[kind], bounds[kind + 1]
-                first = (kind << KIND_SHIFT) + table.count
+                first = (kind << KIND_SHIFT) + len(table)
                 if not np.array_equal(ids[start:end], np.arange(first, first + end - start)):
                     raise self._bad(f"the ids of terms ({KIND_NAMES[kind]}) are not without gaps")
-                if not table.add(content, offsets[start : end + 1]):
+                if len(table) + end - start > self._counts[kind]:
                     raise self._bad(_MISCOUNTED)
-        if [table.count for table in tables] != self._counts[: len(BULK_KINDS)].tolist():
+                some = offsets[start : end + 1]
+                table.extend(content[some[0] : some[-1]], np.diff(some))
+        if [*map(len, tables)] != self._counts[: len(BULK_KINDS)].tolist():
             raise self._bad(_MISCOUNTED)
-        return [table.whole() for table in tables]
+        return tables
 
     # Facts
 
@@ -251,43 +253,6 @@ class Reader:
 
 
 _MISCOUNTED = "there are not as many terms as the manifest says"
-
-
-class _Table:
-    """The texts of one kind of terms, appended to one arena."""
-
-    def __init__(self, count: int, expected_bytes: int) -> None:
-        self._arena: Bytes = np.empty(expected_bytes, np.uint8)  # untouched pages use no memory
-        self._offsets: Places = np.zeros(count + 1, np.int64)
-        self.count = 0
-
-    def add(self, content: Bytes, offsets: Places) -> bool:
-        """Append the texts between the given offsets. Returns False if the announced count is exceeded."""
-        count = offsets.size - 1
-        if self.count + count >= self._offsets.size:
-            return False
-        used, size = self._offsets[self.count], offsets[-1] - offsets[0]
-        if used + size > self._arena.size:
-            self._arena = np.concatenate((self._arena[:used], np.empty(2 * size + used, np.uint8)))
-        self._arena[used : used + size] = content[offsets[0] : offsets[-1]]
-        ends = self._offsets[self.count + 1 : self.count + count + 1]
-        np.subtract(offsets[1:], offsets[0] - used, out=ends)
-        self.count += count
-        return True
-
-    def whole(self) -> TextTable:
-        return TextTable(self._arena, self._offsets)
-
-
-def _bytes_of_texts(files: list[parquet.ParquetFile]) -> int:
-    """An estimate of the bytes of all texts: an upper bound if the writer used plain encoding."""
-    return sum(
-        file.metadata.row_group(group)
-        .column(file.schema_arrow.get_field_index("text"))
-        .total_uncompressed_size
-        for file in files
-        for group in range(file.num_row_groups)
-    )
 
 
 def content_of(column: pyarrow.Array) -> tuple[Bytes, Places]:

@@ -50,6 +50,8 @@ from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
 if TYPE_CHECKING:
     import pyarrow
 
+    from corollary.terms.texts import TextTable
+
 
 def save_encoded(
     path: str | os.PathLike[str], data: EncodedDataSet, progress: Progress = no_progress
@@ -144,16 +146,25 @@ def _replace(partial: Path, target: Path) -> None:
 
 
 def _write_terms(folder: Path, dictionary: TermDictionary) -> dict[str, dict[str, Any]]:
-    import pyarrow as pa
-
     files = {}
     for kind, table in zip(BULK_KINDS, dictionary.tables(), strict=True):
-        ids = np.arange(len(table), dtype=np.uint32) + np.uint32(kind << KIND_SHIFT)
-        buffers = [None, pa.py_buffer(table.offsets()), pa.py_buffer(table.content())]
-        texts = pa.Array.from_buffers(pa.large_string(), len(table), buffers)
         name = f"{TERMS}/part-{int(kind):05}.parquet"
-        files[name] = _write(folder, name, [pa.table({"id": ids, "text": texts})])
+        files[name] = _write(folder, name, _term_rows(table, kind << KIND_SHIFT))
     return files
+
+
+def _term_rows(table: TextTable, first: int) -> Iterator[pyarrow.Table]:
+    """Yield the terms of a table with their ids, from ``first`` on; at least one table of rows."""
+    import pyarrow as pa
+
+    nothing = np.empty(0, np.uint8), np.empty(0, np.int64)
+    for content, lengths in chain([nothing], table.parts()):
+        ids = np.arange(first, first + lengths.size, dtype=np.uint32)
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+        texts = pa.Array.from_buffers(pa.large_string(), lengths.size, buffers)
+        yield pa.table({"id": ids, "text": texts})
+        first += lengths.size
 
 
 def _reporter(total: int, progress: Progress) -> Callable[[Columns], Columns]:

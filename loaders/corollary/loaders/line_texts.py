@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from corollary.columns import Columns
-from corollary.kernels.byte_texts import Bytes, Places, gather_texts
+from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.limits import current, reserve
 from corollary.kernels.threads import spread_over_threads
 from corollary.loaders.tuning import TRIPLES_PER_CHUNK_WRITTEN
-from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, TermDictionary
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
+from corollary.terms.texts import TextTable
 
 SPACE, FULL_STOP, LINE_FEED = b" .\n"
 BYTES_BETWEEN_TERMS = len(b"   .\n")
-
-_Tables = dict[int, tuple[Bytes, Places]]
-"""By kind of term: the texts end to end, and where each begins."""
 
 
 def lines_of(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[Bytes]:
@@ -27,10 +25,7 @@ def lines_of(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[B
 
     Young terms of the dictionary move into its tables. Memory: two chunks of text for each thread.
     """
-    tables = {
-        int(kind): (table.content(), table.offsets())
-        for kind, table in zip(BULK_KINDS, dictionary.tables(), strict=True)
-    }
+    tables = dict(zip(BULK_KINDS, dictionary.tables(), strict=True))
     chunks = (
         tuple(column[start : start + TRIPLES_PER_CHUNK_WRITTEN] for column in columns)
         for columns in parts
@@ -40,23 +35,22 @@ def lines_of(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[B
         yield from spread_over_threads([partial(_text, chunk, tables) for chunk in some])
 
 
-def _text(columns: tuple[Ids, ...], tables: _Tables) -> Bytes:
+def _text(columns: tuple[Ids, ...], tables: Mapping[Kind, TextTable]) -> Bytes:
     """The lines of some facts."""
     lengths: Places = np.empty((3, columns[0].size), np.int64)
     parts = []
     for column, ids in enumerate(columns):
         kinds, numbers = ids >> np.uint32(KIND_SHIFT), (ids & np.uint32(INDEX_MASK)).astype(np.int64)
-        for kind, (content, offsets) in tables.items():
+        for kind, table in tables.items():
             rows = np.flatnonzero(kinds == kind)
             if rows.size:
-                starts = offsets[numbers[rows]]
-                lengths[column, rows] = offsets[numbers[rows] + 1] - starts
-                parts.append((column, rows, content, starts))
+                lengths[column, rows] = table.lengths_of(numbers[rows])
+                parts.append((column, rows, table, numbers[rows]))
     ends = np.cumsum(lengths.sum(axis=0) + BYTES_BETWEEN_TERMS)
     reserve(int(ends[-1]))
     text: Bytes = np.full(int(ends[-1]), SPACE, np.uint8)
     text[ends - 2], text[ends - 1] = FULL_STOP, LINE_FEED
     places = np.cumsum(np.vstack((np.concatenate(([0], ends[:-1])), lengths[:2] + 1)), axis=0)
-    for column, rows, content, starts in parts:
-        gather_texts(content, starts, lengths[column, rows], places[column, rows], text)
+    for column, rows, table, chosen in parts:
+        table.write(chosen, places[column, rows], text)
     return text

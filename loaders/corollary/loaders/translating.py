@@ -11,7 +11,6 @@ import numpy as np
 
 from corollary.columns.pairs import Pairs, firsts, pack, seconds
 from corollary.kernels.sorted import Column
-from corollary.loaders.tuning import TERMS_PER_CALL
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
 from corollary.terms.texts import Texts, TextTable
 
@@ -20,7 +19,7 @@ def new_labels(count: int) -> TextTable:
     """``count`` labels of blank nodes with a random prefix, unique across all data sets."""
     prefix = f"_:N{uuid4().hex}n"
     texts = Texts.of_strings([f"{prefix}{number}" for number in range(count)])
-    return TextTable.of_parts([texts.data], [texts.lengths])
+    return TextTable.of_parts([(texts.data, texts.lengths)])
 
 
 class Translation:
@@ -41,15 +40,18 @@ class Translation:
         for kind, table in zip(BULK_KINDS, source.tables(), strict=True):
             if kind == Kind.BLANK_NODE and not keeps_labels:
                 table = new_labels(len(table))
-            offsets, content = table.offsets(), table.content()
             ids: Ids = np.empty(len(table), np.uint32)
-            for start in range(0, len(table), TERMS_PER_CALL):
-                some, its = offsets[start : start + TERMS_PER_CALL + 1], ids[start : start + TERMS_PER_CALL]
-                texts = Texts.of(content, some[:-1], np.diff(some))
+            done = 0
+            for content, lengths in table.parts():
+                texts, its = (
+                    Texts.of(content, np.cumsum(lengths) - lengths, lengths),
+                    ids[done : done + lengths.size],
+                )
                 if adds:
                     target.encode_texts(texts, its, (kind,))
                 else:
                     target.find_texts(texts, its, kind)
+                done += lengths.size
             self._ids.append(ids)
 
     def id(self, term: int) -> int:

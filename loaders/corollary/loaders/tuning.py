@@ -48,10 +48,6 @@ USUAL_COMPRESSION = 10
 """Estimated compression ratio of N-Triples, used to decide whether an input is small. Measured: gzip of level
 6 compresses a market 11, an encyclopaedia 14, and a university 29 times."""
 
-TERMS_PER_CALL = 1 << 18
-"""Number of terms looked up in one call of a kernel. Measured: the terms of LUBM-10 take 24, 19, 18, 19 and
-20 ms with 16,384, half, this, double, and all, of a market 10, 6, 6, 6 and 6."""
-
 FACTS_PER_BATCH = 1 << 20
 """Facts of an index that are listed at a time, to be written. Measured: LUBM-10 takes 279, 273, 281 and 289
 ms with half, this, double, and all, 327 with 131,072; a market 74, 75, 72, 78 and 81."""

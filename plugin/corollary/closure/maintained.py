@@ -122,7 +122,8 @@ class MaintainedClosure:
     def _graph(self, edges: Keys | None = None) -> Graph:
         """The graph of edges; of the external facts, if there are none (E = S)."""
         edges = self.external.pairs().keys if edges is None else edges
-        return Graph.of(np.concatenate((edges, swap(edges))) if self.symmetric else edges)
+        # sorted: else the graph needs another permutation of the edges
+        return Graph.of(sort_keys(np.concatenate((edges, swap(edges)))) if self.symmetric else edges)
 
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.

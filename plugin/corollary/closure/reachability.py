@@ -18,6 +18,7 @@ import numpy as np
 
 from corollary.closure.strong_components import Components, Nodes, compressed, words_for
 from corollary.closure.tuning import (
+    EDGES_PER_STEP,
     MAX_IDS_PER_TERM,
     MAX_WORDS_PER_BLOCK,
     MAX_WORDS_PER_EDGE,
@@ -307,9 +308,8 @@ def edges_beyond(edges: Relation, sources: Column, *, symmetric: bool = False) -
 
 def numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
     """The nodes that edges join, ascending, and the numbers of their ends among these."""
-    sources, targets = firsts(edges), seconds(edges)
-    nodes = distinct(np.concatenate((sources, targets)))
-    return nodes, numbers_of(sources, nodes), numbers_of(targets, nodes)
+    nodes = distinct(np.concatenate((distinct(firsts(edges)), distinct(seconds(edges)))))
+    return nodes, numbers_of(firsts(edges), nodes), numbers_of(seconds(edges), nodes)
 
 
 def numbers_of(terms: Column, nodes: Column) -> Nodes:
@@ -323,8 +323,11 @@ def numbers_of(terms: Column, nodes: Column) -> Nodes:
         return places
     table = np.full(greatest - least + 2, -1)
     table[nodes - nodes[0]] = np.arange(nodes.size)
-    within = np.minimum(terms - nodes[0], greatest - least + 1)  # below zero is far above, in 32 bits
-    numbers: Nodes = table[within]
+    numbers: Nodes = np.empty(terms.size, np.int64)
+    for start in range(0, terms.size, EDGES_PER_STEP):
+        step = slice(start, start + EDGES_PER_STEP)
+        # below zero is far above, in 32 bits
+        numbers[step] = table[np.minimum(terms[step] - nodes[0], greatest - least + 1)]
     return numbers
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.closure.tuning import EDGES_PER_STEP
 from corollary.columns.key_sort import sort_keys
-from corollary.columns.pairs import firsts, pack, seconds, sorted_unique
+from corollary.columns.pairs import NO_KEYS, firsts, pack, seconds, sorted_unique
 from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, reachable, reachable_bits, strong_components, write_lists
 from corollary.kernels.limits import reserve
@@ -38,11 +39,15 @@ class Components:
         """The components of a graph on the nodes 0..size-1."""
         component = np.empty(size, np.int64)
         count = strong_components(*compressed(size, sources, targets), component)
-        start, end = component[sources], component[targets]
         cyclic = np.zeros(count, np.bool_)
-        cyclic[start[start == end]] = True
-        between = start != end
-        edges = sorted_unique(pack(start[between].astype(np.uint32), end[between].astype(np.uint32)))
+        between: list[Keys] = []
+        for first in range(0, sources.size, EDGES_PER_STEP):
+            step = slice(first, first + EDGES_PER_STEP)
+            start, end = component[sources[step]], component[targets[step]]
+            cyclic[start[start == end]] = True
+            differ = start != end
+            between.append(pack(start[differ].astype(np.uint32), end[differ].astype(np.uint32)))
+        edges = sorted_unique(np.concatenate([*between, NO_KEYS]))
         members = seconds(sort_keys(pack(component.astype(np.uint32), np.arange(size, dtype=np.uint32))))
         member_offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(component, minlength=count), out=member_offsets[1:])

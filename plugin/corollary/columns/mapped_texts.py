@@ -1,23 +1,30 @@
 """A table of texts in a mapped file, which is searched as it is: nothing is rebuilt when it is opened.
 
-The columns of a table: the bytes of all texts, their offsets, and an entry ``hash << 32 | number + 1`` for
-each text, ascending. Entries are those of the hash slots in memory (``kernels.byte_texts``), so the slots for
-many look-ups are made of them without a look at the texts.
+The columns of a table are those in memory (``terms.texts``): the coded texts, and the hash slots.
 
-A single look-up checks the blocks that it reads. Before a kernel sees the arrays, all of them are checked,
-and that the offsets ascend within the texts.
+A single look-up checks the blocks that it reads. Before a kernel sees the arrays, all of them are checked:
+the offsets ascend within the texts, no text shares more than its head has, the slots have each text once.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 import numpy as np
 
-from corollary.columns.column_file import ColumnFile
-from corollary.columns.tuning import ENTRIES_PER_FIND, MAX_ENTRIES_BESIDE
+from corollary.columns.column_file import Column, ColumnFile, ColumnWriter
+from corollary.columns.tuning import SLOTS_PER_FIND
 from corollary.kernels.byte_texts import Bytes, Numbers, Places, Slots
-from corollary.terms.texts import ABSENT, Texts, TextTable, slots_of
+from corollary.kernels.tuning import TEXTS_PER_HEAD
+from corollary.terms.texts import ABSENT, Coded, Texts, TextTable
+
+
+def write_texts(file: ColumnWriter, name: str, table: TextTable, count: int) -> None:
+    """Write the first ``count`` texts of a table."""
+    contents: tuple[Column, ...] = *table.coded(count), table.slots(count)
+    for column, dtype, content in zip(_NAMES, _TYPES, contents, strict=True):
+        file.add(f"{name}.{column}", dtype, [content])
+
+
+_NAMES, _TYPES = ("texts", "offsets", "shared", "slots"), ("u1", "i8", "u1", "u4")
 
 
 class MappedTextTable(TextTable):
@@ -26,32 +33,39 @@ class MappedTextTable(TextTable):
     def __init__(self, file: ColumnFile, name: str, count: int) -> None:
         """Raises DamagedFile if the columns of the table ``name`` do not have ``count`` texts."""
         super().__init__()
-        del self._arena, self._offsets
+        del self._arena, self._offsets, self._shared
         self._size = self._mapped = count
-        self._file, self._name = file, name
-        self._places = file.section(f"{name}.offsets", "i8", count + 1)
-        self._texts = file.section(f"{name}.texts", "u1")
-        self._hashes = file.section(f"{name}.entries", "u8", count)
-        self._place_view = file.unchecked(self._places).data
-        self._byte_view = file.unchecked(self._texts).data
-        self._entry_view = file.unchecked(self._hashes).data
+        self._file = file
+        counts = (None, count + 1, count, None)
+        self._sections = [
+            file.section(f"{name}.{column}", dtype, size)
+            for column, dtype, size in zip(_NAMES, _TYPES, counts, strict=True)
+        ]
+        self._in_slots = self._sections[-1]
+        if self._in_slots.length <= count:
+            raise file.damage("the look-up table of texts has no room for them")
+        self._views = [file.unchecked(section).data for section in self._sections]
 
     def __getattr__(self, name: str) -> Bytes | Places:
-        """The whole arrays, checked when they are first asked for."""
-        if name == "_arena":
-            self._arena = self._file.column(f"{self._name}.texts", "u1")
-            return self._arena
-        if name == "_offsets":
-            offsets: Places = self._file.column(f"{self._name}.offsets", "i8")
-            if offsets[0] or offsets[-1] != self._texts.length or (offsets[1:] <= offsets[:-1]).any():
-                raise self._file.damage("texts are not one after the other")
-            self._offsets = offsets
-            return offsets
-        raise AttributeError(name)
+        """The whole arrays, checked when one is first asked for."""
+        if name not in ("_arena", "_offsets", "_shared"):
+            raise AttributeError(name)
+        for section in self._sections[:3]:
+            self._file.check(section.offset, section.size)
+        arena, offsets, shared = map(self._file.unchecked, self._sections[:3])
+        own = np.diff(offsets)
+        heads = np.arange(self._mapped) // TEXTS_PER_HEAD * TEXTS_PER_HEAD
+        if offsets[0] or offsets[-1] != arena.size or (own < 0).any() or (own + shared == 0).any():
+            raise self._file.damage("texts are not one after the other")
+        if (shared > own[heads]).any() or shared[::TEXTS_PER_HEAD].any():
+            raise self._file.damage("a text shares what is not there")
+        self._shared, self._offsets, self._arena = shared, offsets, arena
+        found: Bytes | Places = self.__dict__[name]
+        return found
 
     def _is_whole(self) -> bool:
         """Whether the arrays were asked for, or there are texts beyond those of the file."""
-        return "_arena" in self.__dict__ and "_offsets" in self.__dict__
+        return "_arena" in self.__dict__
 
     def text(self, number: int) -> str:
         """As ``TextTable.text``."""
@@ -66,12 +80,19 @@ class MappedTextTable(TextTable):
         """The bytes of a text of the file, checked."""
         if not 0 <= number < self._size:
             raise self._file.damage("facts are of unknown terms")
-        self._file.check(self._places.offset + 8 * number, 16)
-        begin, end = self._place_view[number], self._place_view[number + 1]
-        if not 0 <= begin < end <= self._texts.length:
+        texts, offsets, sharing, _ = self._sections
+        content, places, shares, _ = self._views
+        head = number - number % TEXTS_PER_HEAD
+        self._file.check(offsets.offset + 8 * head, 8 * (number - head + 2))
+        self._file.check(sharing.offset + number, 1)
+        first, begin, end, shared = places[head], places[number], places[number + 1], shares[number]
+        if not 0 <= first <= begin <= end <= texts.length:
             raise self._file.damage("texts are not one after the other")
-        self._file.check(self._texts.offset + begin, end - begin)
-        return bytes(self._byte_view[begin:end])
+        of_head = min(places[head + 1], begin) - first if number > head else 0
+        if shared > of_head or shared + end == begin:
+            raise self._file.damage("a text shares what is not there")
+        self._file.check(texts.offset + first, end - first)
+        return bytes(content[first : first + shared]) + bytes(content[begin:end])
 
     def find(self, text: str) -> int | None:
         """As ``TextTable.find``."""
@@ -81,8 +102,8 @@ class MappedTextTable(TextTable):
         return self._found(int(Texts.of_strings([text]).hashes[0]), content)
 
     def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
-        """As ``TextTable.look_up``. Few texts are found one by one: without slots, which read all entries."""
-        if self._slots is not None or self._is_whole() or ENTRIES_PER_FIND * texts.starts.size > self._size:
+        """As ``TextTable.look_up``. Few texts are found one by one: without a check of all slots."""
+        if self._slots is not None or self._is_whole() or SLOTS_PER_FIND * texts.starts.size > self._size:
             super().look_up(texts, first, base, numbers)
             return
         rows = zip(texts.starts.tolist(), texts.lengths.tolist(), texts.hashes.tolist(), strict=True)
@@ -93,48 +114,43 @@ class MappedTextTable(TextTable):
 
     def _found(self, wanted: int, content: bytes) -> int | None:
         """The number of a text of the file, by its hash and its bytes; None if there is none."""
-        place = self._first_entry(wanted) if self._size else 0
-        while place < self._size:
-            self._file.check(self._hashes.offset + 8 * place, 8)
-            entry = self._entry_view[place]
-            if entry >> 32 != wanted:
+        size, slots = self._in_slots.length, self._views[3]
+        width = size.bit_length()
+        tag, place = wanted & (1 << 32 - width) - 1, wanted * size >> 32
+        for _ in range(size):
+            self._file.check(self._in_slots.offset + 4 * place, 4)
+            slot = slots[place]
+            if not slot:
                 return None
-            number = (entry & 0xFFFFFFFF) - 1
-            if 0 <= number < self._mapped and self._bytes_of(number) == content:
+            number = (slot & (1 << width) - 1) - 1
+            if slot >> width == tag and 0 <= number < self._mapped and self._bytes_of(number) == content:
                 return number
-            place += 1
-        return None
+            place = (place + 1) % size
+        raise self._file.damage("the look-up table of texts is full")
 
-    def _first_entry(self, wanted: int) -> int:
-        """The place of the first entry whose hash is ``wanted`` or more. Hashes are evenly distributed."""
-        expected = wanted * self._size >> 32
-        low, high = max(expected - MAX_ENTRIES_BESIDE, 0), min(expected + MAX_ENTRIES_BESIDE, self._size)
-        low, high = self._checked(low, high)
-        if (low and self._entry_view[low] >> 32 >= wanted) or (
-            high < self._size and self._entry_view[high - 1] >> 32 < wanted
-        ):
-            low, high = self._checked(0, self._size)
-        return bisect_left(self._entry_view, wanted << 32, low, high)
-
-    def _checked(self, low: int, high: int) -> tuple[int, int]:
-        self._file.check(self._hashes.offset + 8 * low, 8 * (high - low))
-        return low, high
-
-    def entries(self, count: int) -> Slots:
-        """As ``TextTable.entries``."""
-        if self._size != self._mapped or count != self._mapped:
-            return super().entries(count)
-        entries: Slots = self._file.column(f"{self._name}.entries", "u8")
-        numbers = (entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        is_there = np.bincount(numbers[numbers <= count], minlength=count + 1)[1:] == 1
-        if (entries[1:] <= entries[:-1]).any() or not is_there.all():
-            raise self._file.damage("the look-up table of texts is not in order")
-        return entries
+    def append(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
+        """As ``TextTable.append``. The slots of the file are copied before."""
+        if self._slots is None and self._size == self._mapped:
+            self._slots = self._slots_for(0).copy()
+        super().append(texts, first, base, numbers)
 
     def _make_slots(self, size: int) -> Slots:
         if self._slots is None and self._size == self._mapped:
-            self._slots = slots_of(self.entries(self._mapped), size)
+            self._slots = self._checked_slots()
         return super()._make_slots(size)
+
+    def _checked_slots(self) -> Slots:
+        """The slots of the file. Raises DamagedFile unless they have each text once."""
+        self._file.check(self._in_slots.offset, self._in_slots.size)
+        slots: Slots = self._file.unchecked(self._in_slots)
+        mask = np.uint32((1 << slots.size.bit_length()) - 1)
+        numbers = slots[slots != 0] & mask
+        is_there = np.zeros(self._mapped + 1, np.bool_)
+        if numbers.size == self._mapped and numbers.size and numbers.max() <= self._mapped:
+            is_there[numbers] = True
+        if numbers.size != self._mapped or not is_there[1:].all():
+            raise self._file.damage("the look-up table of texts is not in order")
+        return slots
 
     def memory(self) -> int:
         """As ``TextTable.memory``, without what is in the file only."""
@@ -142,5 +158,5 @@ class MappedTextTable(TextTable):
             return super().memory()
         return 0 if self._slots is None else self._slots.nbytes
 
-    def __reduce__(self) -> tuple[type[TextTable], tuple[Bytes, Places]]:
-        return TextTable, (self.content(), self.offsets())
+    def __reduce__(self) -> tuple[type[TextTable], tuple[Coded]]:
+        return TextTable, (self.coded(),)

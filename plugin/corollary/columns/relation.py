@@ -37,7 +37,7 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.columns.pairs_below import PairsBelow
-from corollary.columns.tuning import MAX_COPIES_PER_BASE, MIN_BASE_PER_OVERLAY
+from corollary.columns.tuning import KEYS_PER_STEP, MAX_COPIES_PER_BASE, MIN_BASE_PER_OVERLAY
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
 
@@ -295,6 +295,21 @@ class Relation:
         """The number of facts of each object."""
         base, added, removed = self._parts
         return _overlaid_counts(base.by_object_near(objects), added.by_object, removed.by_object, objects)
+
+    def has_objects(self, objects: Column) -> Mask:
+        """Which of some terms (ascending) are objects of facts.
+
+        Cost: O(|objects| log |facts|) where the order by object exists, else one look at all facts.
+        """
+        base, added, removed = self._parts
+        if self.is_compressed or base.has_by_object or len(removed):
+            return self.object_counts(objects) > 0
+        found: Mask = np.zeros(objects.size, np.bool_)
+        for pairs in (base, added):
+            for start in range(0, pairs.keys.size, KEYS_PER_STEP):
+                ends = seconds(pairs.keys[start : start + KEYS_PER_STEP])
+                found[np.searchsorted(objects, ends[among(ends, objects)])] = True
+        return found
 
     def objects(self, subject: int) -> list[int]:
         """The objects of one subject. Cheaper than ``objects_of`` for a single look-up."""

@@ -184,7 +184,7 @@ class TripleIndex:
             return True
         if found.size <= len(objects) and not found.is_compressed:
             return not objects.isdisjoint([key & 0xFFFFFFFF for key in found.pairs().keys.tolist()])
-        return bool((found.object_counts(np.array(sorted(objects), np.uint32)) > 0).any())
+        return bool(found.has_objects(np.array(sorted(objects), np.uint32)).any())
 
     def relations(self) -> Iterator[tuple[int, Relation]]:
         """All non-empty relations with their predicates, without virtual relations."""

@@ -14,9 +14,9 @@ import numpy as np
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import seconds
 from corollary.execute.batches import Batch
-from corollary.execute.tuning import MIN_ROWS_SAVED, MIN_ROWS_TO_ESTIMATE, ROWS_SAMPLED
+from corollary.execute.tuning import MIN_ROWS_SAVED, MIN_ROWS_TO_ESTIMATE, ROWS_PER_SLICE, ROWS_SAMPLED
 from corollary.plan.join_order import ordered_atoms
-from corollary.plan.steps import Age, Join, Plan, Size
+from corollary.plan.steps import Age, Join, Plan, Size, Step
 from corollary.program.compile import Atom, Grouping
 
 
@@ -56,6 +56,25 @@ def _rows(atom: Atom, batch: Batch, facts: TripleIndex) -> float | None:
     sample = batch.columns[bound][::step]
     counts = relation.subject_counts(sample) if knows_subject else relation.object_counts(sample)
     return float(counts.mean()) * batch.size
+
+
+def slices_of(step: Step, batch: Batch, facts: Mapping[Age, TripleIndex]) -> int:
+    """In how many slices of the batch a step is run, so that each returns about ``ROWS_PER_SLICE`` rows.
+
+    1 for all but joins of many rows, by an estimate. Slices bound the memory of what is between two joins.
+    """
+    if batch.size < MIN_ROWS_TO_ESTIMATE or not isinstance(step, Join) or step.atom.p < 0:
+        return 1
+    atom, relation = step.atom, facts[step.age].relation(step.atom.p)
+    if batch.knows(atom.s) == batch.knows(atom.o):
+        return 1
+    bound = atom.s if batch.knows(atom.s) else atom.o
+    if bound not in batch.columns:
+        return 1
+    sample = batch.columns[bound][:: max(1, batch.size // ROWS_SAMPLED)]
+    counts = relation.subject_counts(sample) if bound == atom.s else relation.object_counts(sample)
+    rows = float(counts.mean()) * batch.size
+    return min(batch.size, int(rows / ROWS_PER_SLICE)) if rows > 2 * ROWS_PER_SLICE else 1
 
 
 def order_of_groups(grouping: Grouping, facts: TripleIndex, size: Size) -> list[Atom]:

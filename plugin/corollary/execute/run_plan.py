@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from operator import is_
 
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import firsts, pack, seconds, sorted_unique
 from corollary.columns.pairs import join as join_keys
-from corollary.columns.pairs import pack
 from corollary.execute.batches import Batch, distinct_values, join, join_for, product
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
-from corollary.execute.next_join import next_join, order_of_groups
-from corollary.execute.tuning import MAX_GUARD_FANOUT, MIN_FACTS_PER_GROUP
+from corollary.execute.next_join import next_join, order_of_groups, slices_of
+from corollary.execute.tuning import MAX_GUARD_FANOUT, MIN_FACTS_PER_GROUP, MIN_ROWS_TO_ESTIMATE
 from corollary.kernels.limits import current, reserve
 from corollary.kernels.sorted import Column
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
@@ -72,6 +73,10 @@ def run(
     while waiting:
         number = next_join(waiting, batch, facts)
         step, waiting = waiting[number], (*waiting[:number], *waiting[number + 1 :])
+        if wanted and batch.size >= MIN_ROWS_TO_ESTIMATE:
+            batch = _without_unread(batch, (step, *waiting), wanted)
+            if waiting and (slices := slices_of(step, batch, facts)) > 1:
+                return _in_slices((step, *waiting), slices, facts, rule, context, batch, wanted)
         if wanted and not waiting and isinstance(step, Join):
             batch = join_for(batch, step.atom, facts[step.age], wanted)
         elif isinstance(step, Join):
@@ -88,6 +93,53 @@ def run(
         if not batch.size:
             break
     return batch
+
+
+def _without_unread(batch: Batch, steps: Plan, wanted: Collection[int]) -> Batch:
+    """The batch without the columns that nobody reads: no later join or filter, nor the caller."""
+    read = set(wanted)
+    for step in steps:
+        if isinstance(step, Join):
+            read.update((step.atom.s, step.atom.p, step.atom.o))
+        elif isinstance(step, Select):
+            read |= step.condition.needs
+            read.add(step.condition.target or 0)
+        else:
+            return batch
+    columns = {variable: column for variable, column in batch.columns.items() if variable in read}
+    return Batch(batch.size, columns) if columns else Batch.start()
+
+
+def _in_slices(
+    steps: Plan,
+    number: int,
+    facts: Mapping[Age, TripleIndex],
+    rule: CompiledRule,
+    context: ExecutionContext,
+    batch: Batch,
+    wanted: Collection[int],
+) -> Batch:
+    """As ``run``, slice by slice of the batch: of each the distinct bindings of the wanted variables stay."""
+    bounds = np.linspace(0, batch.size, number + 1).astype(np.int64).tolist()
+    parts = []
+    for start, end in pairwise(bounds):
+        found = run(steps, facts, rule, context, batch.cut(start, end), wanted)
+        if found.size:
+            parts.append(_distinct(found, [v for v in found.columns if v in wanted]))
+    if not parts:
+        return Batch.none()
+    reserve(4 * sum(part.size * len(part.columns) for part in parts))
+    columns = {v: np.concatenate([part.columns[v] for part in parts]) for v in parts[0].columns}
+    return Batch(sum(part.size for part in parts), columns)
+
+
+def _distinct(batch: Batch, variables: Sequence[int]) -> Batch:
+    """As ``distinct_rows``, in less memory for two variables."""
+    if len(variables) != 2:
+        return distinct_rows(batch, variables)
+    one, other = variables
+    keys = sorted_unique(pack(batch.columns[one], batch.columns[other]))
+    return Batch(keys.size, {one: firsts(keys), other: seconds(keys)})
 
 
 def family_rows(

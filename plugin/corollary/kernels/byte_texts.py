@@ -1,10 +1,16 @@
 """Kernels over texts in a byte array: hashing, and a hash table that numbers distinct texts.
 
-A *text* is a start and a length in a byte array. A *table* numbers distinct texts in order of arrival. Text i
-is ``arena[offsets[i]:offsets[i + 1]]``. ``slots`` is an open-addressing hash table with linear probing; its
-length is a power of two, and greater than the number of texts. A slot is 0 if free, else hash << 32 | number
-+ 1. Probing starts at the slot that the top bits of the hash give. The slots are therefore nearly sorted by
-hash, and enlarging the hash table reads no texts.
+A *text* is a start and a length in a byte array. A *table* numbers distinct texts in order of arrival, and
+stores them coded by their *heads*: every ``TEXTS_PER_HEAD``-th text is a head, and is stored whole. Of each
+other text, ``shared`` has the number of bytes in which it begins as the last head does, and the arena the
+others, from ``offsets[i]`` to ``offsets[i + 1]``. Of a head, ``shared`` is 0. So each text is decoded from
+two places, whatever its number. Example, after the head ``<http://a/b/c1>``:
+
+    <http://a/b/c23>: 13 bytes shared, 23> in the arena
+
+``slots`` is an open-addressing hash table of the numbers, with linear probing. Probing starts at the slot
+that the upper bits of the hash give. A slot is 0 if free, else number + 1 in as many bits as the number of
+slots takes, and the lower bits of the hash in the others: a text is compared only if these are equal.
 """
 
 from __future__ import annotations
@@ -13,13 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import kernel, part
+from corollary.kernels.tuning import TEXTS_PER_HEAD
 
 Place = int | np.int64
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Hashes = NDArray[np.uint32]
-Slots = NDArray[np.uint64]
+Slots = NDArray[np.uint32]
 Numbers = NDArray[np.uint32]
+
+MAX_SHARED = 255
+"""Bytes that a text shares with its head at most: the number is stored in a byte."""
 
 
 @kernel
@@ -33,32 +43,9 @@ def hash_texts(
     are therefore missed.
     """
     last_place = recent.size - 1
-    factor = np.uint64(0x9E3779B97F4A7C15)
     for row in range(starts.size):
-        at = np.uint64(starts[row])
         length = lengths[row]
-        mixed = np.uint64(length) * factor
-        for _ in range(length >> 3):
-            word = (
-                np.uint64(data[at])
-                | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
-                | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
-                | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
-                | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
-                | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
-                | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
-                | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
-            )
-            mixed = (mixed ^ word) * factor
-            mixed ^= mixed >> np.uint64(32)
-            at += np.uint64(8)
-        word = np.uint64(0)
-        for _ in range(length & 7):
-            word = word << np.uint64(8) | np.uint64(data[at])
-            at += np.uint64(1)
-        mixed = (mixed ^ word) * factor
-        mixed ^= mixed >> np.uint64(29)
-        hashes[row] = np.uint32((mixed * factor) >> np.uint64(32))
+        hashes[row] = _hash(data, starts[row], length)
         place = hashes[row] & last_place
         candidate = recent[place]
         earlier[row] = row
@@ -73,6 +60,35 @@ def hash_texts(
                 earlier[row] = candidate
 
 
+@part
+def _hash(data: Bytes, start: Place, length: Place) -> np.uint32:
+    """A 32-bit hash of a text."""
+    factor = np.uint64(0x9E3779B97F4A7C15)
+    at = np.uint64(start)
+    mixed = np.uint64(length) * factor
+    for _ in range(length >> 3):
+        word = (
+            np.uint64(data[at])
+            | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
+            | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
+            | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
+            | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
+            | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
+            | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
+            | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
+        )
+        mixed = (mixed ^ word) * factor
+        mixed ^= mixed >> np.uint64(32)
+        at += np.uint64(8)
+    word = np.uint64(0)
+    for _ in range(length & 7):
+        word = word << np.uint64(8) | np.uint64(data[at])
+        at += np.uint64(1)
+    mixed = (mixed ^ word) * factor
+    mixed ^= mixed >> np.uint64(29)
+    return np.uint32((mixed * factor) >> np.uint64(32))
+
+
 @kernel
 def number_texts(
     data: Bytes,
@@ -83,6 +99,7 @@ def number_texts(
     first: int,
     slots: Slots,
     offsets: Places,
+    shared: Bytes,
     arena: Bytes,
     size: int,
     grows: bool,
@@ -91,111 +108,211 @@ def number_texts(
 ) -> int:
     """Look up the texts that begin with the byte ``first``; ``numbers`` of other rows are not written.
 
-    ``numbers[row]`` becomes ``base`` plus the number of the text; all ones for a text that is not in the
-    table, unless ``grows``: then the text is appended. Precondition with ``grows``: ``slots``, ``offsets``
-    and ``arena`` have room for all rows. ``earlier``, filled by ``hash_texts``, saves the look-up of repeated
-    texts. Slots of texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
+    ``numbers[row]`` becomes ``base`` plus the number of the text; all ones for an absent one, unless
+    ``grows``: then it is appended. Precondition: there is room for all rows. ``earlier`` is that of
+    ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
     """
-    shift = _shift(slots)
+    width = _bits(slots)
+    mask = (np.uint64(1) << width) - np.uint64(1)
     for row in range(starts.size):
-        length = lengths[row]
-        start = starts[row]
+        start, length = starts[row], lengths[row]
         if length == 0 or data[start] != first:
             continue
         if earlier[row] < row:
             numbers[row] = numbers[earlier[row]]
             continue
-        tag = np.uint64(hashes[row])
-        place = np.int64((tag << np.uint64(32)) >> shift)
-        number: int | np.int64 = -1
+        tag = _tag(hashes[row], width)
+        place, number = _first_slot(hashes[row], slots), np.int64(-1)
         while slots[place] != 0:
-            slot = slots[place]
-            if slot >> np.uint64(32) == tag:
-                candidate = np.int64(slot & np.uint64(0xFFFFFFFF)) - 1
-                if candidate < size and _is_text(candidate, offsets, arena, data, start, length):
-                    number = candidate
+            if np.uint64(slots[place]) >> width == tag:
+                found = np.int64(np.uint64(slots[place]) & mask) - 1
+                if found < size and _is_text(found, offsets, shared, arena, data, start, length):
+                    number = found
                     break
-            place = (place + 1) & (slots.size - 1)
+            place = np.int64(0) if place == slots.size - 1 else place + 1
         if number < 0 and grows:
-            number = size
-            offsets[size + 1] = _append(arena, offsets[size], data, start, length)
+            number = np.int64(size)
+            _append(size, offsets, shared, arena, data, start, length)
             size += 1
-            slots[place] = tag << np.uint64(32) | np.uint64(size)
+            slots[place] = np.uint32(tag << width | np.uint64(size))
         numbers[row] = np.uint32(0xFFFFFFFF) if number < 0 else np.uint32(base + number)
     return size
 
 
 @part
 def _is_text(
-    number: np.int64, offsets: Places, arena: Bytes, data: Bytes, start: Place, length: Place
+    number: np.int64,
+    offsets: Places,
+    shared: Bytes,
+    arena: Bytes,
+    data: Bytes,
+    start: Place,
+    length: Place,
 ) -> bool:
     """Whether the text with a number is that of ``data`` with this start and length."""
     begin = offsets[number]
-    if offsets[number + 1] - begin != length:
+    same = np.int64(shared[number])
+    if offsets[number + 1] - begin + same != length:
         return False
     differing = np.uint8(0)
-    for position in range(length):
-        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
+    for position in range(length - same):
+        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + same + position)]
+    if same:
+        begin = offsets[number - number % TEXTS_PER_HEAD]
+        for position in range(same):
+            differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
     return bool(differing == 0)
 
 
 @part
-def _append(arena: Bytes, end: Place, data: Bytes, start: Place, length: Place) -> Place:
-    """Write ``length`` bytes of ``data``, from ``start`` on, at ``end``. Returns the new end."""
-    for position in range(length):
-        arena[np.uint64(end + position)] = data[np.uint64(start + position)]
-    return end + length
+def _append(
+    number: Place, offsets: Places, shared: Bytes, arena: Bytes, data: Bytes, start: Place, length: Place
+) -> None:
+    """Code the text of ``data`` with this start and length as text ``number``, behind all others."""
+    same: Place = 0
+    head = number - number % TEXTS_PER_HEAD
+    if head < number:
+        begin = offsets[head]
+        most = min(length, offsets[head + 1] - begin, MAX_SHARED)
+        while same < most and arena[np.uint64(begin + same)] == data[np.uint64(start + same)]:
+            same += 1
+    shared[number] = same
+    end = offsets[number]
+    for position in range(length - same):
+        arena[np.uint64(end + position)] = data[np.uint64(start + same + position)]
+    offsets[number + 1] = end + length - same
 
 
 @part
-def _shift(slots: Slots) -> np.uint64:
-    """By how many bits a hash << 32 is shifted to give the first slot to probe."""
-    shift = np.uint64(64)
-    width = slots.size
-    while width > 1:
-        width >>= 1
-        shift -= np.uint64(1)
-    return shift
+def _decode(number: Place, offsets: Places, shared: Bytes, arena: Bytes, texts: Bytes, place: Place) -> Place:
+    """Write the text with a number to ``texts``, from ``place`` on. Returns its end there."""
+    begin = offsets[number]
+    length: Place = offsets[number + 1] - begin
+    same: Place = np.int64(shared[number])
+    if same:
+        head = offsets[number - number % TEXTS_PER_HEAD]
+        for position in range(same):
+            texts[np.uint64(place + position)] = arena[np.uint64(head + position)]
+    for position in range(length):
+        texts[np.uint64(place + same + position)] = arena[np.uint64(begin + position)]
+    return place + same + length
+
+
+@part
+def _bits(slots: Slots) -> np.uint64:
+    """The bits of a slot that have the number of a text."""
+    width = np.uint64(0)
+    size: Place = slots.size
+    while size > 0:
+        size >>= 1
+        width += np.uint64(1)
+    return width
+
+
+@part
+def _tag(hashed: np.uint32, width: np.uint64) -> np.uint64:
+    """The lower bits of a hash, as many as a slot has beside ``width`` bits."""
+    return np.uint64(hashed) & ((np.uint64(1) << (np.uint64(32) - width)) - np.uint64(1))
+
+
+@part
+def _first_slot(hashed: np.uint32, slots: Slots) -> np.int64:
+    """The slot at which probing starts."""
+    return np.int64((np.uint64(hashed) * np.uint64(slots.size)) >> np.uint64(32))
 
 
 @kernel
-def enter_hashes(hashes: Hashes, slots: Slots) -> None:
-    """Fill empty ``slots`` with distinct texts: row i of ``hashes`` is text i."""
-    last_slot = slots.size - 1
-    shift = _shift(slots)
-    for row in range(hashes.size):
-        tag = np.uint64(hashes[row])
-        place = np.int64((tag << np.uint64(32)) >> shift)
-        while slots[place] != 0:
-            place = (place + 1) & last_slot
-        slots[place] = tag << np.uint64(32) | np.uint64(row + 1)
+def append_texts(
+    data: Bytes, lengths: Places, offsets: Places, shared: Bytes, arena: Bytes, size: int
+) -> int:
+    """Append the texts that stand end to end in ``data``, without a look for them. Returns the new size.
 
-
-@kernel
-def enlarge(slots: Slots, larger: Slots) -> None:
-    """Insert the entries of ``slots`` into ``larger``. Precondition: ``larger`` is all zero and has room."""
-    last_slot = larger.size - 1
-    shift = _shift(larger)
-    for old in range(slots.size):
-        slot = slots[old]
-        if slot != 0:
-            place = np.int64((slot >> np.uint64(32) << np.uint64(32)) >> shift)
-            while larger[place] != 0:
-                place = (place + 1) & last_slot
-            larger[place] = slot
-
-
-@kernel
-def find_last(arena: Bytes, starts: Places, ends: Places, byte: int, found: Places) -> None:
-    """For every text ``arena[start:end]``, the place of the last occurrence of a byte; ``start`` if none.
-
-    Precondition: no text is empty.
+    Precondition: the arrays of the table have room.
     """
-    for row in range(starts.size):
-        place = ends[row] - 1
-        while place > starts[row] and arena[np.uint64(place)] != byte:
-            place -= 1
-        found[row] = place
+    start = 0
+    for row in range(lengths.size):
+        _append(size + row, offsets, shared, arena, data, start, lengths[row])
+        start += lengths[row]
+    return size + lengths.size
+
+
+@kernel
+def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, size: int) -> None:
+    """Fill free ``slots`` with the first ``size`` texts. Precondition: there are more slots than texts."""
+    width = _bits(slots)
+    text = np.empty(1024, np.uint8)
+    hashes = np.empty(1024, np.uint32)
+    for first in range(0, size, hashes.size):
+        count = min(hashes.size, size - first)
+        known: Place = 0  # so many bytes of the head are in place: neighbours share about as much
+        for row in range(count):  # all hashes first: so the processor waits for many slots at once
+            number = first + row
+            begin = offsets[number]
+            length = offsets[number + 1] - begin
+            same = np.int64(shared[number])
+            if same + length > text.size:
+                text = np.empty(2 * (same + length), np.uint8)
+                known = 0
+            head = offsets[number - number % TEXTS_PER_HEAD]
+            for position in range(known if number % TEXTS_PER_HEAD else 0, same):
+                text[np.uint64(position)] = arena[np.uint64(head + position)]
+            for position in range(length):
+                text[np.uint64(same + position)] = arena[np.uint64(begin + position)]
+            known = same if number % TEXTS_PER_HEAD else length
+            hashes[row] = _hash(text, 0, same + length)
+        for row in range(count):
+            place: Place = _first_slot(hashes[row], slots)
+            while slots[place] != 0:
+                place += 1
+                if place == slots.size:
+                    place = 0
+            slots[place] = np.uint32(_tag(hashes[row], width) << width | np.uint64(first + row + 1))
+
+
+@kernel
+def decode_texts(
+    offsets: Places, shared: Bytes, arena: Bytes, numbers: Places, places: Places, texts: Bytes
+) -> None:
+    """Write text ``numbers[i]`` of a table to ``texts``, from ``places[i]`` on."""
+    for row in range(numbers.size):
+        _decode(numbers[row], offsets, shared, arena, texts, places[row])
+
+
+@kernel
+def decode_in_parts(
+    offsets: Places,
+    shared: Bytes,
+    arena: Bytes,
+    numbers: Places,
+    byte: int,
+    ends: Places,
+    further_ends: Places,
+    further: Bytes,
+    texts: Bytes,
+) -> None:
+    """Write texts of a table in two parts: before the last occurrence of a byte, and after it.
+
+    The first byte of a text is left out, and the byte that is looked for. Of text ``numbers[i]``, the first
+    part becomes ``texts[1 + ends[i]:1 + ends[i + 1]]``, the second ``further[further_ends[i]:further_ends[i +
+    1]]``. If the byte is not there, all but the first byte is the second part. Precondition: ``texts`` has
+    room for all bytes of all texts and one more, ``further`` for all, and no text is empty.
+    """
+    ends[0] = 0
+    further_ends[0] = 0
+    for row in range(numbers.size):
+        start = ends[row]
+        before = texts[np.uint64(start)]  # of the text before: here comes the first byte
+        end = _decode(numbers[row], offsets, shared, arena, texts, start)
+        texts[np.uint64(start)] = before
+        last = end - 1
+        while last > start and texts[np.uint64(last)] != byte:
+            last -= 1
+        place = further_ends[row]
+        for position in range(last + 1, end):
+            further[np.uint64(place)] = texts[np.uint64(position)]
+            place += 1
+        further_ends[row + 1] = place
+        ends[row + 1] = max(last - 1, start)
 
 
 @kernel

@@ -383,8 +383,8 @@ class Datatypes(Module):
         shown = {ids[i] for i in ids.keys() & self._in_rules}
         for predicate in facts.known_predicates & self._telling if known.size else ():
             relation = facts.relation(predicate)
-            if relation.size:
-                found = (relation.subject_counts(known) > 0) | among(known, relation.object_terms())
+            if len(relation):
+                found = (relation.subject_counts(known) > 0) | relation.has_objects(known)
                 shown |= {ids[i] for i in known[found].tolist()}
         return shown
 
@@ -427,7 +427,8 @@ class Datatypes(Module):
         for predicate in facts.known_predicates & self._predicates:
             relation, last = facts.relation(predicate), self._about_rdf_type.get(predicate)
             if last is None or last[0] is not relation:
-                found = relation.has_subject(self._rdf_type) or relation.has_object(self._rdf_type)
+                term = np.array([self._rdf_type], np.uint32)
+                found = relation.has_subject(self._rdf_type) or bool(relation.has_objects(term)[0])
                 last = self._about_rdf_type[predicate] = (relation, found)
             if last[1]:
                 return True

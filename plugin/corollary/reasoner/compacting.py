@@ -24,6 +24,7 @@ from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary, kinds
 from corollary.terms.texts import TextTable
+from corollary.terms.tuning import TEXTS_PER_PART
 
 
 def compact(versions: Versions, derive: Callable[[], object], forget: Callable[[], None]) -> int:
@@ -72,10 +73,12 @@ def _ids(version: Version) -> Iterator[Iterable[int]]:
 def _table(dictionary: TermDictionary, used: Column, kind: Kind) -> TextTable:
     """The texts of the used terms of one kind, in the order of their old ids."""
     numbers = used[kinds(used) == kind] & np.uint32(INDEX_MASK)
-    content, lengths = dictionary.texts_between(kind, 0, dictionary.count(kind))
-    stays = np.zeros(lengths.size, np.bool_)
-    stays[numbers] = True
-    return TextTable.of_parts([content[np.repeat(stays, lengths)]], [lengths[stays]])
+    table = dictionary.tables()[kind]
+    texts = (
+        table.texts_of(numbers[start : start + TEXTS_PER_PART].astype(np.int64))
+        for start in range(0, numbers.size, TEXTS_PER_PART)
+    )
+    return TextTable.of_parts((content, np.diff(places)) for content, places in texts)
 
 
 class _Renumbering:

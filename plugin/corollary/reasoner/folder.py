@@ -308,8 +308,10 @@ class Folder:
     def _read_all(self) -> tuple[_Written, list[TextTable], Quads]:
         """Read all rows and compare them with the manifest. Raises DamagedFolder if they differ."""
         written, terms, changes = self._read(_NO_CHECKPOINT)
-        parts = [[(texts, lengths) for of, texts, lengths in terms if of == kind] for kind in BULK_KINDS]
-        tables = [TextTable.of_parts([t for t, _ in part], [n for _, n in part]) for part in parts]
+        tables = [
+            TextTable.of_parts((texts, lengths) for of, texts, lengths in terms if of == kind)
+            for kind in BULK_KINDS
+        ]
         graphs: dict[int, dict[int, Keys]] = {}
         for graph, predicate, keys, is_added in _last_words(changes):
             if is_added.any():
@@ -433,11 +435,8 @@ class Folder:
         if version is not None:
             dictionary = version.terms.dictionary
             for kind, table in zip(BULK_KINDS, tables, strict=True):
-                texts, lengths = dictionary.texts_between(kind, 0, len(table))
-                if not (
-                    np.array_equal(texts, table.content())
-                    and np.array_equal(lengths, np.diff(table.offsets()))
-                ):
+                known_texts = TextTable.of_parts(dictionary.texts_between(kind, 0, len(table)))
+                if not known_texts.is_like(table):
                     found.append(f"{self.place}: the {kind.name} terms are not those in memory")
             if any(True for _ in _changes(version.quads, quads)):
                 found.append(f"{self.place}: the facts are not those in memory")
@@ -711,15 +710,15 @@ class Folder:
             starts, rows = _Written().counts, NO_ROWS
             written = replace(written, checkpoint=None, rewritten=written.rewritten + 1)
         for kind, start, end in zip(BULK_KINDS, starts, counts, strict=True):
-            texts, lengths = dictionary.texts_between(kind, start, end)
-            ends = np.cumsum(lengths)
-            cuts = np.searchsorted(ends, np.arange(MAX_BYTES_PER_ROW, texts.size, MAX_BYTES_PER_ROW)).tolist()
-            places = np.concatenate(([0], ends))
-            for first, last in pairwise([0, *cuts, lengths.size]):
-                if first < last:
-                    sizes = lengths[first:last].astype("<u4").tobytes()
-                    piece = texts[places[first] : places[last]].tobytes()
-                    rows = self._append("terms", rows, int(kind), sizes, piece)
+            for texts, lengths in dictionary.texts_between(kind, start, end):
+                ends = np.cumsum(lengths)
+                steps = np.arange(MAX_BYTES_PER_ROW, texts.size, MAX_BYTES_PER_ROW)
+                places = np.concatenate(([0], ends))
+                for first, last in pairwise([0, *np.searchsorted(ends, steps).tolist(), lengths.size]):
+                    if first < last:
+                        sizes = lengths[first:last].astype("<u4").tobytes()
+                        piece = texts[places[first] : places[last]].tobytes()
+                        rows = self._append("terms", rows, int(kind), sizes, piece)
         return replace(written, counts=counts, terms=rows)
 
     def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> _Written:

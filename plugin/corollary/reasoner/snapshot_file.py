@@ -30,7 +30,7 @@ from corollary.columns.mapped_pairs import (
     MappedPairs,
     PartOfPairs,
 )
-from corollary.columns.mapped_texts import MappedTextTable
+from corollary.columns.mapped_texts import MappedTextTable, write_texts
 from corollary.columns.pairs import Pairs, contains
 from corollary.kernels.limits import Progress, no_progress
 from corollary.kernels.sorted import Keys
@@ -102,10 +102,7 @@ def write_snapshot(
     counts = tuple(map(len, tables)) if counts is None else counts
     with written(place) as file:
         for kind, table, count in zip(BULK_KINDS, tables, counts, strict=True):
-            name, offsets = TABLES[kind], table.offsets()[: count + 1]
-            file.add(f"{name}.texts", "u1", [table.content()[: offsets[-1]]])
-            file.add(f"{name}.offsets", "i8", [offsets])
-            file.add(f"{name}.entries", "u8", [table.entries(count)])
+            write_texts(file, TABLES[kind], table, count)
         relations = sorted(contents.facts.relations())
         _write_facts(file, relations, progress)
         _write_parts(file, relations, contents.quads)
@@ -367,7 +364,7 @@ class MappedSnapshot:
         """Read and check everything. Raises DamagedFile."""
         self._file.check_all()
         for table in self.dictionary.tables():
-            table.content(), table.offsets()
+            table.coded(), table.slots(len(table))
         for index in (self.facts, self.quads.union, self.quads.shared, *self.quads.graphs.values()):
             for _, relation in index.relations():
                 relation.pairs().by_object  # noqa: B018 - checked at its first use

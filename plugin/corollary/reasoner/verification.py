@@ -157,12 +157,15 @@ def _are_known(dictionary: TermDictionary, ids: Keys) -> bool:
 def _of_terms(dictionary: TermDictionary) -> Iterator[str]:
     """Problems of the term tables: each text must be found under its own id."""
     for kind, table in zip(BULK_KINDS, dictionary.tables(), strict=True):
-        offsets = table.offsets()
-        texts = Texts.of(table.content().copy(), offsets[:-1].copy(), np.diff(offsets))
-        numbers = np.full(len(table), ABSENT, np.uint32)
-        table.look_up(texts, FIRST_BYTES[kind], 0, numbers)
-        if not np.array_equal(numbers, np.arange(len(table), dtype=np.uint32)):
-            yield f"{kind.name} terms: a text is there twice, or is not one"
+        known = 0
+        for content, lengths in table.parts():
+            texts = Texts.of(content, np.cumsum(lengths) - lengths, lengths)
+            numbers = np.full(lengths.size, ABSENT, np.uint32)
+            table.look_up(texts, FIRST_BYTES[kind], 0, numbers)
+            if not np.array_equal(numbers, np.arange(known, known + lengths.size, dtype=np.uint32)):
+                yield f"{kind.name} terms: a text is there twice, or is not one"
+                break
+            known += lengths.size
 
 
 def _name(dictionary: TermDictionary, predicate: int) -> str:

@@ -54,7 +54,7 @@ from corollary.sparql.column_values import (
 from corollary.sparql.number_texts import MAX_SCALE, POWERS
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import custom_function
-from corollary.sparql.term_texts import TermTexts, concatenated, content_of, large, mask_of, strings
+from corollary.sparql.term_texts import TermTexts, concatenated, content_of, cut_out, large, mask_of
 from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 from corollary.sparql.user_functions import NO_FUNCTIONS, NUMBERS, UserFunction
 from corollary.sparql.value_columns import Code
@@ -950,7 +950,7 @@ def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
     suffixes = texts.suffixes
     if suffixes is not None:
         suffixes = compute.if_else(missing, large(""), suffixes)
-    return Part(replace(texts, texts=strings(arena.copy(), starts, ends), suffixes=suffixes), over)
+    return Part(replace(texts, texts=cut_out(arena.copy(), starts, ends), suffixes=suffixes), over)
 
 
 def _substring(own: ColumnEvaluator, text: Any, *bounds: Any) -> Part:

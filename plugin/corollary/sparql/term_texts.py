@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from corollary.kernels.arrow import compute, within_limits
-from corollary.kernels.byte_texts import Bytes, Places, find_last, gather_texts, replace_escapes
+from corollary.kernels.byte_texts import Bytes, Places, gather_texts, replace_escapes
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language import XSD
@@ -24,6 +24,8 @@ from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, Kind, TermDiction
 from corollary.terms.texts import TextTable
 
 QUOTE = ord('"')
+CLOSING = {Kind.IRI: ord(">"), Kind.LITERAL: QUOTE}
+"""The byte behind the lexical form of a term."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,8 @@ class TablePart:
 
     def texts(self) -> tuple[Any, Any]:
         """The lexical forms, with escapes, and the suffixes, as Arrow's large strings."""
-        offsets, arena = self.table.offsets(), self.table.content()
-        starts, ends = offsets[self.numbers], offsets[self.numbers + 1]
-        closing = ends - 1
-        if self.kind == Kind.LITERAL:
-            closing = np.empty_like(starts)
-            find_last(arena, starts, ends, QUOTE, closing)
-        return strings(arena, starts + 1, closing), strings(arena, closing + 1, ends)
+        lexical, suffixes = self.table.in_parts(self.numbers, CLOSING[self.kind])
+        return strings(*lexical), strings(*suffixes)
 
 
 def parts_of(ids: Column, dictionary: TermDictionary) -> list[TablePart]:
@@ -216,9 +213,7 @@ class TextColumns:
 def blank_node_texts(ids: Column, dictionary: TermDictionary) -> Any:
     """The texts of blank nodes, as Arrow's large strings."""
     table = dictionary.tables()[Kind.BLANK_NODE]
-    numbers = (ids & np.uint32(INDEX_MASK)).astype(np.int64)
-    offsets = table.offsets()
-    return strings(table.content(), offsets[numbers], offsets[numbers + 1])
+    return strings(*table.texts_of((ids & np.uint32(INDEX_MASK)).astype(np.int64)))
 
 
 def gathered_texts(ids: Column, dictionary: TermDictionary) -> Any:
@@ -229,22 +224,26 @@ def gathered_texts(ids: Column, dictionary: TermDictionary) -> Any:
     for kind in BULK_KINDS:
         table = dictionary.tables()[kind]
         numbers = (ids[kinds(ids) == kind] & np.uint32(INDEX_MASK)).astype(np.int64)
-        offsets = table.offsets()
-        parts.append(strings(table.content(), offsets[numbers], offsets[numbers + 1]))
+        parts.append(strings(*table.texts_of(numbers)))
     return pyarrow.concat_arrays(parts)
 
 
-def strings(arena: Bytes, starts: Places, ends: Places) -> Any:
-    """Parts of an array of bytes as an Arrow array."""
+def strings(texts: Bytes, offsets: Places) -> Any:
+    """Texts that stand end to end as an Arrow array; not copied."""
     import pyarrow
 
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(texts)]
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), offsets.size - 1, buffers)
+
+
+def cut_out(texts: Bytes, starts: Places, ends: Places) -> Any:
+    """Parts of an array of bytes as an Arrow array."""
     offsets: Places = np.zeros(starts.size + 1, np.int64)
     np.cumsum(ends - starts, out=offsets[1:])
     reserve(int(offsets[-1]))
-    texts: Bytes = np.empty(int(offsets[-1]), np.uint8)
-    gather_texts(arena, starts, ends - starts, offsets[:-1], texts)
-    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(texts)]
-    return pyarrow.Array.from_buffers(pyarrow.large_string(), starts.size, buffers)
+    parts: Bytes = np.empty(int(offsets[-1]), np.uint8)
+    gather_texts(texts, starts, ends - starts, offsets[:-1], parts)
+    return strings(parts, offsets)
 
 
 def content_of(texts: Any) -> tuple[Places, Bytes]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from corollary.columns.pairs import distinct
 from corollary.kernels.arrow import compute
-from corollary.kernels.byte_texts import Places, find_last
+from corollary.kernels.byte_texts import Places
 from corollary.kernels.sorted import Column, Mask
 from corollary.language import XSD
 from corollary.sparql.term_texts import QUOTE, content_of, mask_of, strings
@@ -102,23 +102,24 @@ class ValueColumns:
 
 def decoded_literals(numbers: Places, table: TextTable) -> Decoded:
     """The values of the literals with these numbers in a table."""
-    offsets, arena = table.offsets(), table.content()
-    starts, ends = offsets[numbers], offsets[numbers + 1]
-    closing = np.empty_like(starts)
-    find_last(arena, starts, ends, QUOTE, closing)
-    is_string = (closing + 1 == ends) | (arena[np.minimum(closing + 1, arena.size - 1)] == ord("@"))
     found = Decoded.none(numbers.size)
-    found.codes[:] = np.where(is_string, np.uint8(Code.STRING), np.uint8(Code.OTHER))
-    typed = np.flatnonzero(~is_string)
-    if not typed.size:
+    found.codes[:] = Code.STRING
+    tagged = np.flatnonzero(~table.end_with(numbers, QUOTE))
+    if not tagged.size:
         return found
     import pyarrow
 
-    suffixes = strings(arena, closing[typed] + 1, ends[typed])
+    lexical, ends = table.in_parts(numbers[tagged], QUOTE)
+    suffixes, forms = strings(*ends), strings(*lexical)
+    is_typed = compute.invert(compute.starts_with(suffixes, pattern="@"))
+    suffixes, forms = compute.filter(suffixes, is_typed), compute.filter(forms, is_typed)
+    typed = tagged[mask_of(is_typed)]
+    found.codes[typed] = Code.OTHER
     for datatype, decode in _DECODERS.items():
-        rows = typed[mask_of(compute.equal(suffixes, f"^^<{XSD}{datatype}>"))]
+        chosen = compute.equal(suffixes, f"^^<{XSD}{datatype}>")
+        rows = typed[mask_of(chosen)]
         if rows.size:
-            lexical = strings(arena, starts[rows] + 1, closing[rows])
+            lexical = compute.filter(forms, chosen)
             try:
                 lexical.validate(full=True)
             except pyarrow.ArrowInvalid:  # half of a character: no number

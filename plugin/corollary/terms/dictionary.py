@@ -10,7 +10,8 @@ needs no conversion, and two terms are equal iff their texts are equal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import copy
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import IntEnum
 from threading import RLock
 from typing import Any
@@ -22,7 +23,7 @@ from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
 from corollary.terms.literal_forms import LiteralForms
 from corollary.terms.texts import Texts, TextTable
-from corollary.terms.tuning import LITERALS_PER_CHUNK, MAX_RECENT_IDS, MIN_TEXTS_TOGETHER
+from corollary.terms.tuning import LITERALS_PER_CHUNK, MAX_RECENT_IDS, MIN_TEXTS_TOGETHER, TEXTS_PER_PART
 
 Ids = NDArray[np.uint32]
 
@@ -105,12 +106,12 @@ class TermDictionary:
         return alone(self._growing, self._copied)
 
     def _copied(self) -> TermDictionary:
-        copy = TermDictionary()
-        copy._ids = self._ids.copy()
-        copy._young = [(first, texts.copy()) for first, texts in self._young]
+        copied = TermDictionary()
+        copied._ids = self._ids.copy()
+        copied._young = [(first, texts.copy()) for first, texts in self._young]
         if self._tables is not None:
-            copy._tables = [TextTable(table.content(), table.offsets()) for table in self._tables]
-        return copy
+            copied._tables = [copy.deepcopy(table) for table in self._tables]
+        return copied
 
     def __len__(self) -> int:
         """The number of terms, without the names of virtual relations."""
@@ -187,8 +188,10 @@ class TermDictionary:
         if forms.size < self.count(Kind.LITERAL):
             first, texts = self._youngest(Kind.LITERAL)
             while forms.size < first:
-                end = min(forms.size + LITERALS_PER_CHUNK, first)
-                forms.extend_by_columns(*self._tabled_texts(Kind.LITERAL, forms.size, end))
+                assert self._tables is not None
+                some: Places = np.arange(forms.size, min(forms.size + LITERALS_PER_CHUNK, first))
+                texts_of, places = self._tables[Kind.LITERAL].texts_of(some)
+                forms.extend_by_columns(texts_of, np.diff(places))
             while forms.size < first + len(texts):
                 start = forms.size - first
                 forms.extend(texts[start : start + LITERALS_PER_CHUNK])
@@ -290,27 +293,24 @@ class TermDictionary:
             dictionary._young[kind] = (len(tables[kind]), [])
         return dictionary
 
-    def texts_between(self, kind: Kind, start: int, end: int) -> tuple[Bytes, Places]:
-        """The texts of one of ``BULK_KINDS`` with the numbers ``start`` <= n < ``end``.
+    def texts_between(self, kind: Kind, start: int, end: int) -> Iterator[tuple[Bytes, Places]]:
+        """Yield the texts of one of ``BULK_KINDS`` with the numbers ``start`` <= n < ``end``, some at a time.
 
-        Returns their UTF-8 bytes end to end, and their lengths in bytes.
+        Each part has their UTF-8 bytes end to end, and their lengths in bytes.
         """
         first, young = alone(self._growing, self._youngest, kind)
         chosen = young[max(start - first, 0) : max(end - first, 0)]
         encoded = [text.encode("utf-8", "surrogatepass") for text in chosen]
-        content: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
+        last: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
         lengths: Places = np.fromiter(map(len, encoded), np.int64, len(encoded))
-        if start >= first:
-            return content, lengths
-        old, old_lengths = self._tabled_texts(kind, start, min(end, first))
-        return np.concatenate((old, content)), np.concatenate((old_lengths, lengths))
-
-    def _tabled_texts(self, kind: Kind, start: int, end: int) -> tuple[Bytes, Places]:
-        """As ``texts_between``. Precondition: all are in the tables."""
-        assert self._tables is not None
-        table = self._tables[kind]
-        offsets = table.offsets()[start : end + 1]
-        return table.content()[offsets[0] : offsets[-1]], np.diff(offsets)
+        tabled = min(end, first)
+        if self._tables is not None and start < tabled:
+            most = max(start, tabled - TEXTS_PER_PART)
+            yield from self._tables[kind].parts(start, most)
+            content, places = self._tables[kind].texts_of(np.arange(most, tabled))
+            last, lengths = np.concatenate((content, last)), np.concatenate((np.diff(places), lengths))
+        if lengths.size:
+            yield last, lengths
 
     def memory(self) -> int:
         """The bytes of the tables; young terms are not counted."""

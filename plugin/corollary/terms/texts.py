@@ -1,20 +1,20 @@
-"""Compact tables of distinct texts: UTF-8 bytes end to end, numbered in order of arrival, with a hash table.
+"""Compact tables of distinct texts, numbered in order of arrival: coded, with a hash table.
 
-A text costs its bytes and about 30 more; Python objects would cost about 200. A table is append-only. A full
-array is replaced by a larger one with the same content at its beginning, so readers that hold the old
-array stay valid.
+A text costs what distinguishes it from its head (``kernels.byte_texts`` has the code) and some 16 bytes more;
+Python objects would cost about 200. A table is append-only. A full array is replaced by a larger one with the
+same content at its beginning, so readers that hold the old array stay valid.
 
-Invariant: text i begins at ``offsets[i]`` in the arena, and no text occurs twice. The hash slots are built at
-the first look-up if they are missing: after unpickling, or in a table made from arrays. They are also
-rebuilt by the ``append`` after an interrupted one. Bytes after the last text have no meaning.
+Invariant: no text occurs twice. The hash slots are built at the first look-up if they are missing: after
+unpickling, or in a table made from columns. They are also rebuilt by the ``append`` after an interrupted one.
+Bytes after the last text have no meaning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,24 @@ from corollary.kernels.byte_texts import (
     Numbers,
     Places,
     Slots,
-    enlarge,
-    enter_hashes,
+    append_texts,
+    decode_in_parts,
+    decode_texts,
+    enter_slots,
     hash_texts,
     number_texts,
 )
 from corollary.kernels.interrupts import alone
-from corollary.terms.tuning import MAX_RECENT_ROWS, MIN_SLOTS
+from corollary.kernels.limits import reserve
+from corollary.kernels.sorted import Mask
+from corollary.kernels.tuning import TEXTS_PER_HEAD
+from corollary.terms.tuning import (
+    GROWTH_OF_SLOTS,
+    MAX_RECENT_ROWS,
+    MAX_TEXTS_PER_SLOT,
+    MIN_SLOTS,
+    TEXTS_PER_PART,
+)
 
 ABSENT = 0xFFFFFFFF
 """The number that a look-up returns for a text that is not in the table."""
@@ -72,57 +83,131 @@ class Texts:
         return Texts.of(data, np.cumsum(lengths) - lengths, lengths)
 
 
+class Coded(NamedTuple):
+    """The columns of a table: the bytes that texts do not share, where they begin, how many they share."""
+
+    arena: Bytes
+    offsets: Places
+    shared: Bytes
+
+
 class TextTable:
     """An append-only table of distinct texts."""
 
-    def __init__(self, arena: Bytes | None = None, offsets: Places | None = None) -> None:
-        """An empty table, or one of distinct texts: text i is ``arena[offsets[i]:offsets[i + 1]]``."""
-        # kernels are compiled for writable arrays
-        self._arena: Bytes = np.empty(0, np.uint8) if arena is None else np.require(arena, requirements="W")
-        self._offsets: Places = (
-            np.zeros(1, np.int64) if offsets is None else np.require(offsets, requirements="W")
-        )
+    def __init__(self, coded: Coded | None = None) -> None:
+        """An empty table, or one of coded texts, which ``Coded`` of another table has."""
+        nothing: Bytes = np.empty(0, np.uint8)
+        coded = coded or Coded(nothing, np.zeros(1, np.int64), nothing)
+        self._arena, self._offsets, self._shared = coded
         self._size = self._offsets.size - 1
         self._slots: Slots | None = None
         self._making_slots = RLock()
         self._is_growing = False
 
     @staticmethod
-    def of_parts(contents: Sequence[Bytes], lengths: Sequence[Places]) -> TextTable:
+    def of_parts(parts: Iterable[tuple[Bytes, Places]]) -> TextTable:
         """A table of distinct texts, given in parts: the bytes of each part end to end, and their lengths."""
-        offsets: Places = np.zeros(sum(part.size for part in lengths) + 1, np.int64)
-        np.cumsum(np.concatenate([*lengths, np.empty(0, np.int64)]), out=offsets[1:])
-        return TextTable(np.concatenate([*contents, np.empty(0, np.uint8)]), offsets)
+        table = TextTable()
+        for content, lengths in parts:
+            table.extend(content, lengths)
+        return table
 
     def __len__(self) -> int:
         return self._size
 
-    def __getstate__(self) -> tuple[Bytes, Places]:
-        return self.content(), self.offsets()
+    def __getstate__(self) -> Coded:
+        return self.coded()
 
-    def __setstate__(self, state: tuple[Bytes, Places]) -> None:
-        TextTable.__init__(self, *state)
+    def __setstate__(self, state: Coded) -> None:
+        TextTable.__init__(self, state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TextTable:
-        return TextTable(self.content().copy(), self.offsets().copy())
+        arena, offsets, shared = self.coded()
+        return TextTable(Coded(arena.copy(), offsets.copy(), shared.copy()))
 
-    def content(self) -> Bytes:
-        """The bytes of all texts, end to end, as UTF-8."""
-        return self._arena[: int(self._offsets[self._size])]
+    def coded(self, count: int | None = None) -> Coded:
+        """The columns of the first ``count`` texts, by default of all."""
+        count = self._size if count is None else count
+        offsets = self._offsets[: count + 1]
+        return Coded(self._arena[: int(offsets[-1])], offsets, self._shared[:count])
 
-    def offsets(self) -> Places:
-        """The start of each text, and the end of the last."""
-        return self._offsets[: self._size + 1]
+    def is_like(self, other: TextTable) -> bool:
+        """Whether another table has the same texts under the same numbers."""
+        one, another = self.coded(), other.coded()
+        return (
+            np.array_equal(one.offsets, another.offsets)
+            and np.array_equal(one.shared, another.shared)
+            and np.array_equal(one.arena, another.arena)
+        )
+
+    def slots(self, count: int) -> Slots:
+        """The hash slots of the first ``count`` texts."""
+        return self._slots_for(0) if count == self._size and not self._is_growing else self._slots_of(count)
 
     def memory(self) -> int:
-        """The bytes of the texts, the offsets and the hash slots."""
+        """The bytes of the coded texts and the hash slots."""
         slots = 0 if self._slots is None else self._slots.nbytes
-        return self.content().nbytes + self.offsets().nbytes + slots
+        return sum(column.nbytes for column in self.coded()) + slots
 
     def text(self, number: int) -> str:
         """A text by its number."""
         begin, end = self._offsets[number : number + 2].tolist()
-        return self._arena[begin:end].tobytes().decode("utf-8", "surrogatepass")
+        own, shared = self._arena[begin:end].tobytes(), int(self._shared[number])
+        if shared:
+            head = int(self._offsets[number - number % TEXTS_PER_HEAD])
+            own = self._arena[head : head + shared].tobytes() + own
+        return own.decode("utf-8", "surrogatepass")
+
+    def lengths_of(self, numbers: Places) -> Places:
+        """The lengths of texts in bytes."""
+        return self._offsets[numbers + 1] - self._offsets[numbers] + self._shared[numbers]
+
+    def texts_of(self, numbers: Places) -> tuple[Bytes, Places]:
+        """The bytes of texts end to end, and where each begins and the last one ends."""
+        places: Places = np.zeros(numbers.size + 1, np.int64)
+        np.cumsum(self.lengths_of(numbers), out=places[1:])
+        reserve(int(places[-1]))
+        texts: Bytes = np.empty(int(places[-1]), np.uint8)
+        self.write(numbers, places[:-1], texts)
+        return texts, places
+
+    def write(self, numbers: Places, places: Places, texts: Bytes) -> None:
+        """Write each text into ``texts``, from its place on."""
+        decode_texts(self._offsets, self._shared, self._arena, numbers, places, texts)
+
+    def in_parts(self, numbers: Places, byte: int) -> tuple[tuple[Bytes, Places], tuple[Bytes, Places]]:
+        """Of each text, what is before the last occurrence of a byte, without its first byte, and after it.
+
+        Both as ``texts_of`` gives them. If the byte is not there, all but the first byte is the second part.
+        """
+        most = int(self.lengths_of(numbers).sum())
+        reserve(2 * most)
+        parts: list[Bytes] = [np.empty(most + 1, np.uint8) for _ in range(2)]
+        ends: list[Places] = [np.zeros(numbers.size + 1, np.int64) for _ in range(2)]
+        columns = self._offsets, self._shared, self._arena
+        decode_in_parts(*columns, numbers, byte, ends[0], ends[1], parts[1], parts[0])
+        first, second = parts[0][1 : 1 + int(ends[0][-1])], parts[1][: int(ends[1][-1])]
+        return (first, ends[0]), (second, ends[1])
+
+    def end_with(self, numbers: Places, byte: int) -> Mask:
+        """Which texts end with a byte. No text is decoded."""
+        last = self._offsets[numbers + 1] - 1
+        is_shared = last < self._offsets[numbers]  # a text that is a beginning of its head
+        some = numbers[is_shared]
+        last[is_shared] = self._offsets[some - some % TEXTS_PER_HEAD] + self._shared[some] - 1
+        ends: Mask = self._arena[last] == byte
+        return ends
+
+    def parts(self, start: int = 0, end: int | None = None) -> Iterator[tuple[Bytes, Places]]:
+        """Yield the texts with the numbers ``start`` <= n < ``end``, some at a time.
+
+        Each part has their bytes end to end, and their lengths: see ``of_parts``.
+        """
+        end = self._size if end is None else end
+        for first in range(start, end, TEXTS_PER_PART):
+            numbers: Places = np.arange(first, min(first + TEXTS_PER_PART, end))
+            texts, places = self.texts_of(numbers)
+            yield texts, np.diff(places)
 
     def find(self, text: str) -> int | None:
         """The number of a text; None if the table does not have it."""
@@ -135,13 +220,6 @@ class TextTable:
         number = int(numbers[0])
         return None if number == ABSENT else number
 
-    def entries(self, count: int) -> Slots:
-        """An entry ``hash << 32 | number + 1`` for each of the first ``count`` texts, ascending."""
-        slots = self._slots_for(0)
-        entries: Slots = slots[(slots != 0) & (slots & np.uint64(0xFFFFFFFF) <= np.uint64(count))]
-        entries.sort()
-        return entries
-
     def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
         """Fill ``numbers`` for the texts that begin with the byte ``first``: ``base`` + number, or ABSENT."""
         self._number(texts, first, base, numbers, grows=False)
@@ -151,13 +229,24 @@ class TextTable:
         if self._is_growing:  # an interrupted append left slots of texts that do not exist
             self._slots = None
         self._is_growing = True
-        most = texts.starts.size
-        self._slots_for(most)
-        used = int(self._offsets[self._size])
-        self._arena = _with_room(self._arena, used, int(texts.lengths.sum()))
-        self._offsets = _with_room(self._offsets, self._size + 1, most)
+        self._slots_for(texts.starts.size)
+        self._make_room(texts.starts.size, int(texts.lengths.sum()))
         self._size = self._number(texts, first, base, numbers, grows=True)
         self._is_growing = False
+
+    def extend(self, content: Bytes, lengths: Places) -> None:
+        """Append texts, given end to end, without a look-up. Precondition: the table has none of them."""
+        self._slots = None
+        self._make_room(lengths.size, content.size)
+        content, lengths = np.require(content, requirements="W"), np.require(lengths, requirements="W")
+        with np.errstate(over="ignore"):
+            self._size = append_texts(content, lengths, self._offsets, self._shared, self._arena, self._size)
+
+    def _make_room(self, texts: int, size: int) -> None:
+        """Make room for more texts, of ``size`` bytes in all."""
+        self._arena = _with_room(self._arena, int(self._offsets[self._size]), size)
+        self._shared = _with_room(self._shared, self._size, texts)
+        self._offsets = _with_room(self._offsets, self._size + 1, texts)
 
     def _number(self, texts: Texts, first: int, base: int, numbers: Numbers, *, grows: bool) -> int:
         size = self._size  # read before the arrays: later arrays hold at least this number of texts
@@ -170,6 +259,7 @@ class TextTable:
             first,
             self._slots_for(0),
             self._offsets,
+            self._shared,
             self._arena,
             size,
             grows,
@@ -178,37 +268,25 @@ class TextTable:
         )
 
     def _slots_for(self, more: int) -> Slots:
-        """The hash slots, built or enlarged so that ``more`` texts leave them at most half full."""
+        """The hash slots, built or enlarged so that there is room for ``more`` texts."""
         slots = self._slots
-        if slots is None or 2 * (self._size + more) > slots.size:
+        if slots is None or self._size + more > MAX_TEXTS_PER_SLOT * slots.size:
             return alone(self._making_slots, self._make_slots, self._size + more)
         return slots
 
     def _make_slots(self, size: int) -> Slots:
         slots = self._slots
-        if slots is not None and 2 * size <= slots.size:
-            return slots  # another thread has made them
-        if slots is not None:
-            larger = slots_of(slots, size)
-        else:
-            larger = _free_slots(size)
-            offsets = self.offsets()
-            if self._size:
-                enter_hashes(Texts.of(self._arena, offsets[:-1], np.diff(offsets)).hashes, larger)
-        self._slots = larger
-        return larger
+        if slots is None or size > MAX_TEXTS_PER_SLOT * slots.size:  # else another thread has made them
+            larger = 0 if slots is None else int(GROWTH_OF_SLOTS * slots.size)
+            self._slots = slots = self._slots_of(self._size, max(int(size / MAX_TEXTS_PER_SLOT) + 1, larger))
+        return slots
 
-
-def slots_of(entries: Slots, size: int) -> Slots:
-    """Hash slots for ``size`` texts with the given entries, which are at most as many; zeros are skipped."""
-    slots = _free_slots(size)
-    enlarge(entries, slots)
-    return slots
-
-
-def _free_slots(size: int) -> Slots:
-    """Free slots, at least twice as many as texts."""
-    return np.zeros(max(MIN_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
+    def _slots_of(self, count: int, size: int = 0) -> Slots:
+        """New hash slots of the first ``count`` texts, at least ``size``."""
+        slots: Slots = np.zeros(max(MIN_SLOTS, int(count / MAX_TEXTS_PER_SLOT) + 1, size), np.uint32)
+        with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
+            enter_slots(self._offsets, self._shared, self._arena, slots, count)
+        return slots
 
 
 def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:

@@ -258,10 +258,9 @@ class _Task:
             return
         for kind, table in zip(BULK_KINDS, self._dictionary.tables(), strict=True):
             if len(table):
-                offsets = table.offsets().astype(np.int32)  # no overflow: BYTES_PER_CHUNK < 2 ** 31
-                texts = pa.StringArray.from_buffers(
-                    len(table), pa.py_buffer(offsets), pa.py_buffer(table.content())
-                )
+                content, places = table.texts_of(np.arange(len(table)))
+                offsets = places.astype(np.int32)  # no overflow: BYTES_PER_CHUNK < 2 ** 31
+                texts = pa.StringArray.from_buffers(len(table), pa.py_buffer(offsets), pa.py_buffer(content))
                 suffix = (f"-{self._document}" if self._many else "") + self._suffix
                 if kind == Kind.BLANK_NODE and suffix:
                     texts = compute.binary_join_element_wise(texts, suffix, "")

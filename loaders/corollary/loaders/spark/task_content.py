@@ -112,4 +112,4 @@ def _ranked(texts: pa.Array) -> tuple[TermDictionary, Ids]:
 
 def _table(texts: pa.Array) -> TextTable:
     content, offsets = content_of(texts)
-    return TextTable(content[offsets[0] : offsets[-1]].copy(), offsets - offsets[0])
+    return TextTable.of_parts([(content[offsets[0] : offsets[-1]], np.diff(offsets))])
