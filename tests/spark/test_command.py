@@ -100,9 +100,7 @@ def test_commands(tmp_path: Path) -> None:
     )
     loaded = run("spark-load", "a.nt", "set", "--json")
     assert loaded.returncode == 0, loaded.stderr
-    said = ["parse", "bad lines", "one task", "manifest", "corollary: 1 bad line is in set/quarantine"]
-    assert loaded.stderr.splitlines()[-len(said) :] == said
-    assert "incubator" not in loaded.stderr and "log level" not in loaded.stderr
+    assert loaded.stderr.rstrip().endswith("corollary: 1 bad line is in set/quarantine")
     assert json.loads(loaded.stdout)["facts"] == 1
     (tmp_path / "rules.dlog").write_text("[?y, <http://e/q>, ?x] :- [?x, <http://e/p>, ?y] .")
     closed = run("spark-materialise", "set", "closed", "--rules", "rules.dlog")

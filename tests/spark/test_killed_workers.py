@@ -50,13 +50,13 @@ def kill_one():
         time.sleep(0.02)
 
 
-def progress(stage, facts, share):
+def notify(stage):
     if stage == "rounds" or stage.startswith("round 1"):
         threading.Timer(0.1, kill_one).start()
 
 
 spark = session("local[2, 8]", "1g", {SETTINGS})
-done = materialise(spark, sys.argv[1], sys.argv[2], load_profile("owl2rl"), files=3, progress=progress)
+done = materialise(spark, sys.argv[1], sys.argv[2], load_profile("owl2rl"), files=3, notify=notify)
 print(json.dumps([done.method, done.inferred, len(killed)]))
 """
 

@@ -117,7 +117,7 @@ def test_suspended_rules_are_named(spark: SparkSession, tmp_path: Path) -> None:
             str(tmp_path / "closed"),
             parse_program(SUSPENDING),
             files=files,
-            progress=lambda text, facts, share, heard=heard: heard.append(text),  # type: ignore[misc]
+            notify=heard.append,
         )
         said.append([line for line in heard if "suspended" in line])
         found = load_encoded(tmp_path / "closed")

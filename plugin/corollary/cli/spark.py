@@ -13,10 +13,8 @@ import click
 from corollary.cli.commands import main
 from corollary.cli.group import Mistake
 from corollary.cli.input_options import DEFAULT_RULES, rules_option
-from corollary.cli.materialisation_summary import counts_table
-from corollary.cli.output import print_json, print_tables
+from corollary.cli.output import print_json
 from corollary.cli.pipeline import load_program
-from corollary.cli.spark_progress import shown
 from corollary.cli.tuning import MAX_CHARACTERS_OF_COMPLAINT
 
 if TYPE_CHECKING:
@@ -140,7 +138,7 @@ def spark_load(
     """
     from corollary.loaders.spark import load
 
-    with cluster.session() as spark, shown(spark) as progress:
+    with cluster.session() as spark:
         done = load(
             spark,
             inputs,
@@ -148,7 +146,7 @@ def spark_load(
             format=input_format,
             most_bad_lines=most_bad_lines,
             files=files,
-            progress=progress,
+            notify=_notify,
         )
     _print(asdict(done), as_json)
     _warn_of_bad_lines(done.bad_lines, output)
@@ -180,8 +178,8 @@ def spark_materialise(
     from corollary.loaders.spark import materialise
 
     program = load_program(rules or (DEFAULT_RULES,))
-    with cluster.session() as spark, shown(spark) as progress:
-        done = materialise(spark, source, output, program, files=files, progress=progress)
+    with cluster.session() as spark:
+        done = materialise(spark, source, output, program, files=files, notify=_notify)
     _print(asdict(done), as_json)
 
 
@@ -214,7 +212,7 @@ def spark_update(
     end. Up to 16 million triples the change is followed. In a larger data set additions are followed; if
     facts are removed or the schema changes, all is derived anew, which the report says.
 
-    \b
+    
     Examples:
       corollary spark-update closed.encoded newer.encoded --add today.nt.gz --remove gone.nt
       corollary spark-update closed.encoded closed.encoded --add 'news/*.nt' --master yarn
@@ -222,9 +220,9 @@ def spark_update(
     from corollary.loaders.spark import update
 
     program, documents = load_program(rules or (DEFAULT_RULES,)), {"add": add, "remove": remove}
-    how = {"format": input_format, "most_bad_lines": most_bad_lines, "files": files}
-    with cluster.session() as spark, shown(spark) as progress:
-        done = update(spark, source, output, program, progress=progress, **documents, **how)  # type: ignore[arg-type]
+    how = {"format": input_format, "most_bad_lines": most_bad_lines, "files": files, "notify": _notify}
+    with cluster.session() as spark:
+        done = update(spark, source, output, program, **documents, **how)  # type: ignore[arg-type]
     _print(asdict(done), as_json)
     _warn_of_bad_lines(done.bad_lines, output)
 
@@ -272,15 +270,21 @@ def _warn_of_bad_lines(count: int, output: str) -> None:
         click.echo(f"corollary: {lines} in {quarantine_of(output)}", err=True)
 
 
+def _notify(stage: str) -> None:
+    click.echo(stage, err=True)
+
+
 def _print(report: dict[str, Any], as_json: bool) -> None:
     """Print the counts, then the seconds of each stage."""
     if as_json:
         print_json(report, to_stderr=False)
         return
     seconds: dict[str, float] = report.pop("seconds")
-    counts: dict[str, int | str] = {}
-    for name, value in report.items():
-        counts[name.replace("_", " ")] = value
-        if name == "inferred":
-            counts["total"] = report["explicit"] + value
-    print_tables([counts_table(counts, seconds)], to_stderr=False)
+    shown = {
+        name.replace("_", " "): value if isinstance(value, str) else f"{value:,}"
+        for name, value in report.items()
+    }
+    shown |= {name: f"{time:.1f} s" for name, time in seconds.items()}
+    width = max(map(len, shown))
+    for name, value in shown.items():
+        click.echo(f"  {name:<{width}}  {value:>15}")

@@ -3,9 +3,6 @@
 SECONDS_BEFORE_BAR = 2.0
 """Seconds after which a running stage shows a bar. Not tuned: until then a user waits without one."""
 
-SECONDS_BETWEEN_TASK_COUNTS = 0.5
-"""Seconds after which the tasks of Spark are counted again. Not tuned: counting takes some milliseconds."""
-
 MAX_CHARACTERS_OF_ACTIVITY = 45
 """Characters of the activity beside a bar. Not tuned: on 120 columns there is room for the rest."""
 

@@ -37,7 +37,7 @@ from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.join_inclusions import targets
 from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
-from corollary.loaders.spark.load import Say
+from corollary.loaders.spark.load import Notify
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.tuning import MAX_EDGES_BROADCAST, MIN_FACTS_PER_RECENT_FACT
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -59,7 +59,7 @@ class DistributedEvaluation:
         data: DistributedDataSet,
         program: Program,
         folder: str,
-        say: Say,
+        notify: Notify,
         lengths: frozenset[int] = frozenset(),
         schema: Schema | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class DistributedEvaluation:
         self.schema = Schema.of(program, data, lengths) if schema is None else schema
         self.translation = self.schema.translation
         compiled = self.schema.compiled
-        self._say = say
+        self._notify = notify
         self._folder = folder
         self._rdf_type = self.translation.id(compiled.rdf_type)
         self.facts = Facts(data, folder, self._rdf_type)
@@ -115,8 +115,7 @@ class DistributedEvaluation:
         if not candidates:
             return False
         changed = self.facts.add(reduce(_union, candidates), may_be_many=may_be_many) > 0
-        said = f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts"
-        self._say(said, len(self.facts.summary))
+        self._notify(f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts")
         return changed
 
     def _candidates(self) -> Iterator[DataFrame]:

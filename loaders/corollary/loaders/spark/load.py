@@ -8,14 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.kernels.limits import Progress, no_progress
 from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
@@ -30,11 +29,12 @@ from corollary.terms.dictionary import Kind
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Notify = Callable[[str], None]
+"""Callback for progress: called with the name of every stage when it begins, and with other messages."""
 
-class Say(Protocol):
-    """Reports what is done now, and the facts so far if their number has changed."""
 
-    def __call__(self, text: str, facts: int | None = None) -> None: ...
+def silent(_: str) -> None:
+    """Report nothing."""
 
 
 @dataclass(slots=True)
@@ -52,26 +52,20 @@ class Loaded:
 class Stages:
     """Measures and reports consecutive stages."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, notify: Notify) -> None:
         self.seconds: dict[str, float] = {}
-        self._progress = progress
-        self._facts = 0
+        self._notify = notify
         self._name = ""
         self._started = perf_counter()
 
-    def enter(self, name: str, facts: int | None = None) -> None:
+    def enter(self, name: str) -> None:
         """End the present stage and begin the stage ``name``; an empty name begins no stage."""
         now = perf_counter()
         if self._name:
             self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._started
         self._name, self._started = name, now
         if name:
-            self.say(name, facts)
-
-    def say(self, text: str, facts: int | None = None) -> None:
-        """See ``Say``."""
-        self._facts = self._facts if facts is None else facts
-        self._progress(text, self._facts, None)
+            self._notify(name)
 
 
 def load(
@@ -82,7 +76,7 @@ def load(
     format: str | None = None,
     most_bad_lines: int = MAX_BAD_LINES,
     files: int | None = None,
-    progress: Progress = no_progress,
+    notify: Notify = silent,
 ) -> Loaded:
     """Read documents into an encoded data set, on any file system that Spark knows.
 
@@ -93,13 +87,12 @@ def load(
     Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
     ``files`` is the number of files for terms, and the number of files for facts. Without it, up to
     ``MAX_FACTS_IN_ONE_TASK`` statements are numbered in one task, with a file for facts and one for every
-    kind of terms. ``progress`` is called when a stage begins. ``output`` appears when it is complete. An
-    older data set at ``output`` is replaced.
+    kind of terms. ``output`` appears when it is complete. An older data set at ``output`` is replaced.
 
     Raises InputError for more than ``most_bad_lines`` bad lines, with the first ones, and if ``output`` is
     something else than a data set.
     """
-    stages = Stages(progress)
+    stages = Stages(notify)
     storage = Storage(spark)
     with data_set_output(storage, output) as folder:
         stages.enter("parse")
@@ -112,7 +105,7 @@ def load(
             stages.enter("bad lines")
             quarantine(chunks, documents, counts.bad, most_bad_lines, folder)
         if files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK:
-            stages.enter("one task", counts.statements)
+            stages.enter("one task")
             written = number(chunks, folder)
             kinds, parts = written.counts, written.files
         else:
@@ -121,8 +114,10 @@ def load(
         parts |= described(spark, folder, (QUARANTINE,))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
     stages.enter("")
-    terms = sum(kinds.values())
-    return Loaded(len(documents), counts.statements, terms, facts["explicit"], counts.bad, stages.seconds)
+    terms_written = sum(kinds.values())
+    return Loaded(
+        len(documents), counts.statements, terms_written, facts["explicit"], counts.bad, stages.seconds
+    )
 
 
 def _in_many_tasks(
@@ -130,7 +125,7 @@ def _in_many_tasks(
 ) -> tuple[dict[Kind, int], Files]:
     """Write terms and facts of a table of chunks. Returns the number of terms by kind, and the files."""
     spark = chunks.sparkSession
-    stages.enter("terms", counts.statements)
+    stages.enter("terms")
     kinds = write_terms(texts_of(chunks), folder, files_for(counts.chunk_terms, chunks, files))
     stages.enter("facts")
     terms = spark.read.parquet(f"{folder}/{TERMS}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.kernels.limits import Progress, no_progress
 from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
 from corollary.loaders.encoded_format import GENERALISED, GRAPHS, INFERRED, TERMS
 from corollary.loaders.spark.encoded_tables import (
@@ -23,7 +22,7 @@ from corollary.loaders.spark.encoded_tables import (
 from corollary.loaders.spark.encoding import files_for, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.id_translation import IdTranslation
-from corollary.loaders.spark.load import Say, Stages
+from corollary.loaders.spark.load import Notify, Stages, silent
 from corollary.loaders.spark.one_task import close
 from corollary.loaders.spark.partition_rounds import Followed, PartitionedEvaluation, partitions_for
 from corollary.loaders.spark.program_cut import CannotCut
@@ -63,7 +62,7 @@ def materialise(
     program: Program,
     *,
     files: int | None = None,
-    progress: Progress = no_progress,
+    notify: Notify = silent,
 ) -> Materialised:
     """Close the explicit facts of a data set under a program, and write the result to ``output``.
 
@@ -78,18 +77,18 @@ def materialise(
     Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
     program that is unsafe or cannot be stratified; in rounds, also if it creates new terms (BIND, AGGREGATE).
     """
-    stages = Stages(progress)
+    stages = Stages(notify)
     storage = Storage(spark)
     stages.enter("open")
     data = open_encoded(spark, source)
     if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
-        return _in_one_task(data, output, program, stages, stages.say)
+        return _in_one_task(data, output, program, stages, notify)
     refuse_new_terms(program)
     with data_set_output(storage, output) as folder:
         older = (f"{INFERRED}/", f"{GENERALISED}/")
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         copy_files(storage, data.folder, folder, copied)
-        done = close_in_rounds(data, program, folder, files, stages, stages.say)
+        done = close_in_rounds(data, program, folder, files, stages, notify)
         stages.enter("manifest")
         facts = write_manifest(
             storage, folder, done.counts, {**copied, **done.files}, program.name, data.prefixes,
@@ -121,7 +120,7 @@ def close_in_rounds(
     folder: str,
     files: int | None,
     stages: Stages,
-    say: Say,
+    notify: Notify,
     followed: Followed | None = None,
 ) -> ClosedInRounds:
     """Close the facts on partitions if the program can be cut, else by joins. Write what is new to a folder.
@@ -135,10 +134,10 @@ def close_in_rounds(
     if followed is not None and schema.has_any_in(followed.added):
         followed, reason = None, "the schema changes"
     try:
-        found = _on_partitions(data, schema, folder, files, stages, say, followed)
+        found = _on_partitions(data, schema, folder, files, stages, notify, followed)
     except CannotCut as why:
-        say(f"by joins: {why}")
-        found = _by_joins(data, program, schema, folder, files, stages, say, f"{JOINS}: {why}")
+        notify(f"by joins: {why}")
+        found = _by_joins(data, program, schema, folder, files, stages, notify, f"{JOINS}: {why}")
         reason = reason or f"{why}" * (followed is not None)
     new_files = _write_new_terms(data.terms.sparkSession, found.translation.new, folder, data.files)
     counts = dict(data.counts)
@@ -165,13 +164,13 @@ def _on_partitions(
     folder: str,
     files: int | None,
     stages: Stages,
-    say: Say,
+    notify: Notify,
     followed: Followed | None,
 ) -> _Found:
     """Close the facts on partitions. Raises ``CannotCut`` if the program cannot be cut."""
     spark = data.terms.sparkSession
     partitions = files or partitions_for(data.facts["explicit"], spark)
-    evaluation = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, say, followed)
+    evaluation = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, notify, followed)
     stages.enter("rounds")
     evaluation.run()
     stages.enter("write")
@@ -186,10 +185,10 @@ def _by_joins(
     folder: str,
     files: int | None,
     stages: Stages,
-    say: Say,
+    notify: Notify,
     method: str,
 ) -> _Found:
-    evaluation, has_suspended = _evaluated(data, program, schema, scratch(folder), stages, say)
+    evaluation, has_suspended = _evaluated(data, program, schema, scratch(folder), stages, notify)
     stages.enter("write")
     inferred, generalised = evaluation.facts.inferred(), evaluation.facts.generalised()
     size = len(evaluation.facts.summary) - data.facts["explicit"]
@@ -200,15 +199,15 @@ def _by_joins(
 
 
 def _in_one_task(
-    data: DistributedDataSet, output: str, program: Program, stages: Stages, say: Say
+    data: DistributedDataSet, output: str, program: Program, stages: Stages, notify: Notify
 ) -> Materialised:
     """As ``materialise``, with the engine. The graphs of the data set are copied."""
     storage = Storage(data.terms.sparkSession)
     with data_set_output(storage, output) as folder:
-        stages.enter("one task", data.facts["explicit"])
+        stages.enter("one task")
         written = close(data, program, folder)
         for said in written.report["suspended"]:
-            say(said)
+            notify(said)
         stages.enter("manifest")
         graphs = {name: about for name, about in data.files.items() if name.startswith(f"{GRAPHS}/")}
         copy_files(storage, data.folder, folder, graphs)
@@ -227,7 +226,7 @@ def _evaluated(
     schema: Schema,
     folder: str,
     stages: Stages,
-    say: Say,
+    notify: Notify,
 ) -> tuple[DistributedEvaluation, bool]:
     """Run the evaluation of the program to the end. Returns whether rules are suspended, too.
 
@@ -235,7 +234,7 @@ def _evaluated(
     be suspended, evaluation starts over, as on one machine (see ``corollary.evaluate.materialise``).
     """
     attempts = 0
-    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", say, schema=schema)
+    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", notify, schema=schema)
     stages.enter("rounds")
     evaluation.run()
     if not evaluation.schema.compiled.has_strata:
@@ -249,11 +248,13 @@ def _evaluated(
         if not final.suspended and final.rules == strata.rules:
             for rule in evaluation.schema.compiled.rules:
                 if rule.number in suspended:
-                    say(f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it")
+                    notify(
+                        f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it"
+                    )
             return evaluation, bool(suspended)
         suspended |= final.suspended
         lengths, attempts = evaluation.schema.compiled.lengths, attempts + 1
-        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", say, lengths)
+        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", notify, lengths)
         evaluation.run()
         strata, edges = evaluation.stratify(suspended, () if final.suspended else more)
         suspended |= strata.suspended

@@ -33,7 +33,7 @@ from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.id_translation import GlobalIds
 from corollary.loaders.spark.literal_values import Derived, Find, Values, named_in
-from corollary.loaders.spark.load import Say
+from corollary.loaders.spark.load import Notify
 from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
 from corollary.loaders.spark.partition_task import (
     ADDED,
@@ -101,14 +101,14 @@ class PartitionedEvaluation:
         schema: Schema,
         folder: str,
         partitions: int,
-        say: Say,
+        notify: Notify,
         followed: Followed | None = None,
     ) -> None:
         """``folder`` is for the rounds. Raises ``CannotCut``, with the reason, if there is no cut.
 
         ``followed`` has the facts of ``data``, in a form that leaves less to be derived.
         """
-        self._data, self._schema, self._folder, self._say = data, schema, folder, say
+        self._data, self._schema, self._folder, self._notify = data, schema, folder, notify
         self._followed = followed
         self._spark: SparkSession = data.terms.sparkSession
         self.translation = schema.translation
@@ -126,7 +126,7 @@ class PartitionedEvaluation:
         try:
             self._run()
         except VoidCut:
-            self._say("a rule has conclusions that were not expected: starting over")
+            self._notify("a rule has conclusions that were not expected: starting over")
             self.rounds, self.inferred, self._sample = 0, 0, []
             self._folder = f"{self._folder}-strictly"
             self._of_values, self._work = self._cut(is_strict=True)
@@ -189,8 +189,7 @@ class PartitionedEvaluation:
         own, sent = (sum(report[what] for report in reports) for what in (OWN, SENT))
         self.inferred += own
         self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
-        said = f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions"
-        self._say(said, self._data.facts["explicit"] + self.inferred)
+        self._notify(f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions")
         news = self._sent_by_driver(self._named_recently)
         if not (sent or news):
             return []

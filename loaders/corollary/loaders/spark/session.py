@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,13 +25,6 @@ ARCHIVE = "corollary-code"
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
 """What a new driver prints: errors only."""
-
-NOISE = (
-    b"WARNING: Using incubator modules: ",
-    b"Setting default log level to ",
-    b"To adjust logging level use sc.setLogLevel",
-)
-"""What Java and Spark print at their start, whatever the logging."""
 
 SETTINGS = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
@@ -53,7 +45,6 @@ def session(
     InputError, with a remedy, if PySpark or Java is missing, or Spark does not start.
     """
     try:
-        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
@@ -63,48 +54,21 @@ def session(
     present = SparkSession.getActiveSession()
     if present is not None:
         return present
-    wanted = {"spark.app.name": "corollary", **SETTINGS, **(settings or {})}
+    builder = SparkSession.builder.appName("corollary")
     if master is not None:
-        wanted["spark.master"] = master
+        builder = builder.master(master)
     if memory is not None:
-        wanted["spark.driver.memory"] = memory
+        builder = builder.config("spark.driver.memory", memory)
     if _is_local(master or "local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers use this interpreter
+    for name, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(name, value)
     try:
-        _start_java(wanted)
-        spark = SparkSession.builder.config(map=dict(wanted)).getOrCreate()
-    except (PySparkException, Py4JError, RuntimeError) as error:
-        why = str(getattr(error, "java_exception", error)).splitlines()[0]
-        raise _missing(f"Spark does not start: {why}", "is the master's address right?") from None
+        spark = builder.getOrCreate()
+    except (PySparkException, RuntimeError) as error:
+        raise _missing(f"Spark does not start: {error}", "is the master's address right?") from None
     spark.sparkContext.setLogLevel("FATAL")  # errors are reported as exceptions
     return spark
-
-
-def _start_java(settings: Mapping[str, str]) -> None:
-    """Start the Java of a new context, whose standard error is ours without ``NOISE``.
-
-    Does nothing if Java runs already, or if spark-submit has started it.
-    """
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-
-    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
-        return
-    conf = SparkConf().setAll(list(settings.items()))
-    read, write = os.pipe()
-    threading.Thread(target=_forward, args=(read,), daemon=True).start()
-    try:
-        SparkContext(conf=conf, gateway=launch_gateway(conf, {"stderr": write}))  # type: ignore[no-untyped-call]
-    finally:
-        os.close(write)
-
-
-def _forward(read: int) -> None:
-    """Write all lines from a pipe to standard error, but those that begin with ``NOISE``."""
-    with open(read, "rb") as lines:
-        for line in lines:
-            if not line.startswith(NOISE):
-                os.write(2, line)
 
 
 def has_java() -> bool:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from corollary.kernels.limits import Progress, no_progress
 from corollary.language import Program
 from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, GENERALISED, GRAPHS, INFERRED, TERMS
 from corollary.loaders.formats import input_error
@@ -29,7 +28,7 @@ from corollary.loaders.spark.encoded_tables import (
     write_manifest,
 )
 from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
-from corollary.loaders.spark.load import Say, Stages, quarantine
+from corollary.loaders.spark.load import Notify, Stages, quarantine, silent
 from corollary.loaders.spark.materialise_tables import (
     ONE_TASK,
     close_in_rounds,
@@ -92,7 +91,7 @@ def update(
     format: str | None = None,
     most_bad_lines: int = MAX_BAD_LINES,
     files: int | None = None,
-    progress: Progress = no_progress,
+    notify: Notify = silent,
 ) -> Updated:
     """Write a closed data set after a change of its explicit facts to ``output``.
 
@@ -106,7 +105,7 @@ def update(
     Raises InputError if ``source`` is no data set, is not closed under the program, has named graphs, or is
     not what its manifest says; and what ``load`` and ``materialise`` raise.
     """
-    stages = Stages(progress)
+    stages = Stages(notify)
     storage = Storage(spark)
     stages.enter("open")
     data = open_encoded(spark, source)
@@ -118,7 +117,7 @@ def update(
         if change.bad:
             stages.enter("bad lines")
             quarantine(change.chunks, change.documents, change.bad, most_bad_lines, folder)
-        done = _followed(data, change, program, folder, files, stages, stages.say)
+        done = _followed(data, change, program, folder, files, stages, notify)
         stages.enter("manifest")
         if open_encoded(spark, source).digest != data.digest:
             raise input_error(f"{source}: it changed while it was read", "start again; nothing was written")
@@ -222,20 +221,22 @@ def _followed(
     folder: str,
     files: int | None,
     stages: Stages,
-    say: Say,
+    notify: Notify,
 ) -> _Done:
     if files is None and data.facts["explicit"] + change.statements <= MAX_FACTS_IN_ONE_TASK:
         stages.enter("one task")
-        return _in_one_task(data, change, program, folder, say)
+        return _in_one_task(data, change, program, folder, notify)
     refuse_new_terms(program)
-    return _in_rounds(data, change, program, folder, files, stages, say)
+    return _in_rounds(data, change, program, folder, files, stages, notify)
 
 
-def _in_one_task(data: DistributedDataSet, change: _Change, program: Program, folder: str, say: Say) -> _Done:
+def _in_one_task(
+    data: DistributedDataSet, change: _Change, program: Program, folder: str, notify: Notify
+) -> _Done:
     written = follow(data, change.wanted, change.unwanted, program, folder)
     found = written.report
     for said in found["suspended"]:
-        say(said)
+        notify(said)
     names = "added", "removed", "absent", "rounds", "strategy", "reason"
     report = Updated(0, 0, bad_lines=change.bad, method=ONE_TASK, **{name: found[name] for name in names})
     return _Done(written.counts, written.files, written.fingerprint, report)
@@ -248,7 +249,7 @@ def _in_rounds(
     folder: str,
     files: int | None,
     stages: Stages,
-    say: Say,
+    notify: Notify,
 ) -> _Done:
     """Write the terms and facts after the change, and close them in rounds."""
     stages.enter("terms")
@@ -260,7 +261,7 @@ def _in_rounds(
     if not facts.counts[1]:
         derived = data.facts_of(INFERRED).unionAll(data.facts_of(GENERALISED))
         followed, reason = Followed(data.explicit, derived, facts.added), ""
-    done = close_in_rounds(changed, program, folder, files, stages, say, followed)
+    done = close_in_rounds(changed, program, folder, files, stages, notify, followed)
     reason = reason or done.reason
     strategy = FALLBACK.name if reason else ADDITIONS
     report = Updated(0, 0, *facts.counts, change.bad, done.rounds, done.method, strategy, reason)
