@@ -33,7 +33,7 @@ from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.id_translation import GlobalIds
 from corollary.loaders.spark.literal_values import Derived, Find, Values, named_in
-from corollary.loaders.spark.load import Notify
+from corollary.loaders.spark.load import Doing, Notify
 from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
 from corollary.loaders.spark.partition_task import (
     ADDED,
@@ -189,7 +189,8 @@ class PartitionedEvaluation:
         own, sent = (sum(report[what] for report in reports) for what in (OWN, SENT))
         self.inferred += own
         self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
-        self._notify(f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions")
+        said = f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions"
+        self._notify(Doing(said, self._data.facts["explicit"] + self.inferred))
         news = self._sent_by_driver(self._named_recently)
         if not (sent or news):
             return []
