@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from tests.spark.data import canonical, read_texts, texts, without_suffixes
 from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import load
+from corollary.loaders.spark.session import complaint
 from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.terms.dictionary import Kind
 
@@ -111,6 +113,35 @@ def test_too_many_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"7 bad lines, where 6 are allowed:\n +file:.*bad.nt:1:\d+: "):
         load(spark, [str(path)], str(tmp_path / "set"), most_bad_lines=6)
     assert [entry.name for entry in tmp_path.iterdir()] == ["bad.nt"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("cut", "Unexpected end of"),
+        ("damaged", "CRC failure|incorrect|invalid"),
+        ("plain", "not a gzip file|incorrect header"),
+    ],
+)
+def test_a_compressed_file_that_is_damaged(
+    spark: SparkSession, tmp_path: Path, kind: str, reason: str
+) -> None:
+    """The error names the file and says why, and there is no output."""
+    content = "".join(f"<http://e/{n}> <http://e/p> <http://e/x> .\n" for n in range(5000)).encode()
+    packed = gzip.compress(content)
+    middle = len(packed) // 2
+    flipped = (
+        packed[:middle] + bytes(byte ^ 255 for byte in packed[middle : middle + 99]) + packed[middle + 99 :]
+    )
+    path = tmp_path / f"{kind}.nt.gz"
+    path.write_bytes({"cut": packed[:middle], "damaged": flipped, "plain": content}[kind])
+    with pytest.raises(Exception) as caught:
+        load(spark, [str(path)], str(tmp_path / "set"))
+    said = complaint(caught.value)
+    assert re.fullmatch(rf"Encountered error while reading file file:.*/{path.name}: .*({reason}).*", said), (
+        said
+    )
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_is_there_is_replaced_only_if_it_is_a_data_set(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from math import ceil
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from corollary.cli.tuning import SECONDS_BEFORE_BAR
 
@@ -31,7 +31,7 @@ class Stage:
     def __init__(self, name: str) -> None:
         self.name = self._text = name
         self._start = perf_counter()
-        self._facts = 0
+        self.facts = 0
         self._first: tuple[int, float] | None = None  # facts and time at the first update
         self._share: float | None = None
         self._total: float | None = None  # seconds of the whole stage, by the last update
@@ -44,7 +44,7 @@ class Stage:
     def update(self, text: str, facts: int, share: float | None = None) -> None:
         """Report progress: the current activity, facts so far, and the share of work done, if known."""
         now = perf_counter()
-        self._text, self._facts, self._share = text, facts, share
+        self._text, self.facts, self._share = text, facts, share
         self._total = (now - self._start) / share if share else None
         self._first = self._first or (facts, now)
 
@@ -85,12 +85,15 @@ class Stage:
 
     def _amount(self) -> str:
         """The facts so far, and how many are new per second since the first update; nothing without facts."""
-        facts = self._facts + (0 if self._work is None else self._work.facts - self._derived_before)
+        facts = self.facts + (0 if self._work is None else self._work.facts - self._derived_before)
         if self._first is None or not facts:
             return ""
         first, time = self._first
         rate = (facts - first) / max(perf_counter() - time, 1e-9)
         return f"{facts:,} facts {rate:,.0f}/s"
+
+
+AnyStage = TypeVar("AnyStage", bound=Stage)
 
 
 def _time(seconds: int) -> str:
@@ -100,15 +103,23 @@ def _time(seconds: int) -> str:
 @contextmanager
 def stage(name: str, seconds: dict[str, float]) -> Iterator[Stage]:
     """Run a block as a stage, with a bar if it lasts. Its time is written to ``seconds[name]``."""
-    current = Stage(name)
+    start = perf_counter()
+    with showing(Stage(name)) as current:
+        try:
+            yield current
+        finally:
+            seconds[name] = perf_counter() - start
+
+
+@contextmanager
+def showing(current: AnyStage) -> Iterator[AnyStage]:
+    """Run a block as a stage, with a bar if it lasts."""
     timer = threading.Timer(SECONDS_BEFORE_BAR, current.show)
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()
-    start = perf_counter()
     try:
         yield current
     finally:
         timer.cancel()
         current.end()
-        seconds[name] = perf_counter() - start

@@ -13,8 +13,10 @@ import click
 from corollary.cli.commands import main
 from corollary.cli.group import Mistake
 from corollary.cli.input_options import DEFAULT_RULES, rules_option
-from corollary.cli.output import print_json
+from corollary.cli.output import print_json, print_tables
 from corollary.cli.pipeline import load_program
+from corollary.cli.progress import showing
+from corollary.cli.spark_progress import SparkStage
 from corollary.cli.tuning import MAX_CHARACTERS_OF_COMPLAINT
 
 if TYPE_CHECKING:
@@ -32,9 +34,13 @@ class Cluster:
     settings: tuple[str, ...]
 
     @contextmanager
-    def session(self) -> Iterator[SparkSession]:
-        """A Spark session with this package on the executors. Errors of Spark become a ``Mistake``."""
+    def session(self) -> Iterator[tuple[SparkSession, SparkStage]]:
+        """A Spark session with this package on the executors, and the display of what goes on.
+
+        Errors of Spark become a ``Mistake``.
+        """
         from corollary.loaders.spark import session, ship
+        from corollary.loaders.spark.session import complaint
 
         pairs = [setting.partition("=") for setting in self.settings]
         for name, equals, _ in pairs:
@@ -47,10 +53,11 @@ class Cluster:
 
         try:
             ship(spark)
-            yield spark
+            with showing(SparkStage(spark)) as notify:
+                yield spark, notify
         except (PySparkException, Py4JError) as error:
-            complaint = str(error)[:MAX_CHARACTERS_OF_COMPLAINT]
-            raise Mistake(f"Spark failed, and nothing was written: {complaint}") from error
+            said = complaint(error)[:MAX_CHARACTERS_OF_COMPLAINT]
+            raise Mistake(f"Spark failed, and nothing was written: {said}") from error
         finally:
             spark.stop()
 
@@ -138,7 +145,7 @@ def spark_load(
     """
     from corollary.loaders.spark import load
 
-    with cluster.session() as spark:
+    with cluster.session() as (spark, notify):
         done = load(
             spark,
             inputs,
@@ -146,7 +153,7 @@ def spark_load(
             format=input_format,
             most_bad_lines=most_bad_lines,
             files=files,
-            notify=_notify,
+            notify=notify,
         )
     _print(asdict(done), as_json)
     _warn_of_bad_lines(done.bad_lines, output)
@@ -178,8 +185,8 @@ def spark_materialise(
     from corollary.loaders.spark import materialise
 
     program = load_program(rules or (DEFAULT_RULES,))
-    with cluster.session() as spark:
-        done = materialise(spark, source, output, program, files=files, notify=_notify)
+    with cluster.session() as (spark, notify):
+        done = materialise(spark, source, output, program, files=files, notify=notify)
     _print(asdict(done), as_json)
 
 
@@ -212,7 +219,7 @@ def spark_update(
     end. Up to 16 million triples the change is followed. In a larger data set additions are followed; if
     facts are removed or the schema changes, all is derived anew, which the report says.
 
-    
+    \b
     Examples:
       corollary spark-update closed.encoded newer.encoded --add today.nt.gz --remove gone.nt
       corollary spark-update closed.encoded closed.encoded --add 'news/*.nt' --master yarn
@@ -220,9 +227,9 @@ def spark_update(
     from corollary.loaders.spark import update
 
     program, documents = load_program(rules or (DEFAULT_RULES,)), {"add": add, "remove": remove}
-    how = {"format": input_format, "most_bad_lines": most_bad_lines, "files": files, "notify": _notify}
-    with cluster.session() as spark:
-        done = update(spark, source, output, program, **documents, **how)  # type: ignore[arg-type]
+    how = {"format": input_format, "most_bad_lines": most_bad_lines, "files": files}
+    with cluster.session() as (spark, notify):
+        done = update(spark, source, output, program, **documents, **how, notify=notify)  # type: ignore[arg-type]
     _print(asdict(done), as_json)
     _warn_of_bad_lines(done.bad_lines, output)
 
@@ -254,7 +261,7 @@ def spark_generate(
     """
     from corollary.loaders.spark import generate
 
-    with cluster.session() as spark:
+    with cluster.session() as (spark, _):
         paths = generate(spark, number, output, kind, seed=seed, files=files)
     if as_json:
         print_json({"files": paths}, to_stderr=False)
@@ -270,21 +277,20 @@ def _warn_of_bad_lines(count: int, output: str) -> None:
         click.echo(f"corollary: {lines} in {quarantine_of(output)}", err=True)
 
 
-def _notify(stage: str) -> None:
-    click.echo(stage, err=True)
-
-
 def _print(report: dict[str, Any], as_json: bool) -> None:
     """Print the counts, then the seconds of each stage."""
     if as_json:
         print_json(report, to_stderr=False)
         return
-    seconds: dict[str, float] = report.pop("seconds")
-    shown = {
-        name.replace("_", " "): value if isinstance(value, str) else f"{value:,}"
-        for name, value in report.items()
-    }
-    shown |= {name: f"{time:.1f} s" for name, time in seconds.items()}
-    width = max(map(len, shown))
-    for name, value in shown.items():
-        click.echo(f"  {name:<{width}}  {value:>15}")
+    from rich import box
+    from rich.table import Table
+
+    table = Table("facts", box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(justify="right")
+    for name, value in report.items():
+        if name == "seconds":
+            for stage, seconds in value.items():
+                table.add_row(stage, f"{seconds:.3f} s")
+        else:
+            table.add_row(name.replace("_", " "), value if isinstance(value, str) else f"{value:,}")
+    print_tables([table], to_stderr=False)

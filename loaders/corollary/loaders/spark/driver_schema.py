@@ -48,7 +48,7 @@ class DriverSchema:
         rules = [rule for rule in program.rules if rule.heads and rule.source.body]
         closed = {closed_predicate(rule) for rule in rules}
         symmetric = {symmetric_predicate(rule) for rule in rules}
-        values = frozenset(map(program.dictionary.encode, VALUE_BUILTINS))
+        values = frozenset(map(program.dictionary.encode, sorted(VALUE_BUILTINS)))
         equivalences = frozenset(p for p in closed & symmetric if p is not None and p >= 0)
         inclusions = {
             rule for rule in rules if not rule.guards and inclusion_shape(rule, program.rdf_type) is not None

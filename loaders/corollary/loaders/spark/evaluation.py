@@ -37,7 +37,7 @@ from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.join_inclusions import targets
 from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
-from corollary.loaders.spark.load import Notify
+from corollary.loaders.spark.load import Doing, Notify
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.tuning import MAX_EDGES_BROADCAST, MIN_FACTS_PER_RECENT_FACT
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -115,7 +115,8 @@ class DistributedEvaluation:
         if not candidates:
             return False
         changed = self.facts.add(reduce(_union, candidates), may_be_many=may_be_many) > 0
-        self._notify(f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts")
+        said = f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts"
+        self._notify(Doing(said, len(self.facts.summary)))
         return changed
 
     def _candidates(self) -> Iterator[DataFrame]:

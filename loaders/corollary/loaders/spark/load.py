@@ -30,7 +30,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Notify = Callable[[str], None]
-"""Callback for progress: called with the name of every stage when it begins, and with other messages."""
+"""Callback for progress: called with what goes on (``Doing``), and with messages that are to be kept."""
+
+
+class Doing(str):
+    """What goes on until the next one is reported: the name of a stage, or the outcome of a round.
+
+    ``facts`` are those that there are so far; 0 if nobody knows.
+    """
+
+    def __new__(cls, said: str, facts: int = 0) -> Doing:
+        return super().__new__(cls, said)
+
+    def __init__(self, said: str, facts: int = 0) -> None:
+        self.facts = facts
 
 
 def silent(_: str) -> None:
@@ -65,7 +78,7 @@ class Stages:
             self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._started
         self._name, self._started = name, now
         if name:
-            self._notify(name)
+            self._notify(Doing(name))
 
 
 def load(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -71,8 +72,9 @@ def materialise(
     engine in one task (``one_task``). Else they are closed in rounds: by the engine on partitions
     (``partition_rounds``), or, if the program cannot be cut (``program_cut``), by joins (``evaluation``).
     Precondition then: the schema (the facts that guards match) and a table of all predicates and classes fit
-    into the driver's memory. ``output`` appears when it is complete. An older data set at ``output`` is
-    replaced.
+    into the driver's memory. If a driver fails in rounds on partitions, the next call with the same arguments
+    goes on after the last round that is complete. ``output`` appears when it is complete. An older data set
+    at ``output`` is replaced.
 
     Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
     program that is unsafe or cannot be stratified; in rounds, also if it creates new terms (BIND, AGGREGATE).
@@ -84,11 +86,12 @@ def materialise(
     if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
         return _in_one_task(data, output, program, stages, notify)
     refuse_new_terms(program)
-    with data_set_output(storage, output) as folder:
+    target, key = storage.full(output), sha256(f"{data.digest} {fingerprint(program)}".encode()).hexdigest()
+    with storage.resumable(target, key) as kept, data_set_output(storage, output) as folder:
         older = (f"{INFERRED}/", f"{GENERALISED}/")
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         copy_files(storage, data.folder, folder, copied)
-        done = close_in_rounds(data, program, folder, files, stages, notify)
+        done = close_in_rounds(data, program, folder, files, stages, notify, kept=kept)
         stages.enter("manifest")
         facts = write_manifest(
             storage, folder, done.counts, {**copied, **done.files}, program.name, data.prefixes,
@@ -121,11 +124,14 @@ def close_in_rounds(
     files: int | None,
     stages: Stages,
     notify: Notify,
+    *,
     followed: Followed | None = None,
+    kept: str | None = None,
 ) -> ClosedInRounds:
     """Close the facts on partitions if the program can be cut, else by joins. Write what is new to a folder.
 
     ``followed``: a data set that is closed under the program, of which ``data`` has the facts and more.
+    ``kept``: a folder for the rounds on partitions, which may have some already.
     Preconditions: no rule computes new terms; the terms of ``data`` are in the folder.
     """
     stages.enter("schema")
@@ -134,7 +140,7 @@ def close_in_rounds(
     if followed is not None and schema.has_any_in(followed.added):
         followed, reason = None, "the schema changes"
     try:
-        found = _on_partitions(data, schema, folder, files, stages, notify, followed)
+        found = _on_partitions(data, schema, folder, files, stages, notify, followed, kept)
     except CannotCut as why:
         notify(f"by joins: {why}")
         found = _by_joins(data, program, schema, folder, files, stages, notify, f"{JOINS}: {why}")
@@ -166,11 +172,13 @@ def _on_partitions(
     stages: Stages,
     notify: Notify,
     followed: Followed | None,
+    kept: str | None,
 ) -> _Found:
     """Close the facts on partitions. Raises ``CannotCut`` if the program cannot be cut."""
     spark = data.terms.sparkSession
     partitions = files or partitions_for(data.facts["explicit"], spark)
-    evaluation = PartitionedEvaluation(data, schema, f"{scratch(folder)}/cut", partitions, notify, followed)
+    place = f"{scratch(folder)}/cut"
+    evaluation = PartitionedEvaluation(data, schema, place, partitions, notify, followed, kept)
     stages.enter("rounds")
     evaluation.run()
     stages.enter("write")

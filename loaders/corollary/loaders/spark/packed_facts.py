@@ -126,6 +126,10 @@ class TaskIds:
         order = np.argsort(self._everywhere)
         self._known, self._own = self._everywhere[order], np.concatenate(own)[order]
 
+    def content(self) -> bytes:
+        """All ids, as bytes."""
+        return self._counts.tobytes() + self._everywhere.astype(np.int64).tobytes()
+
     def inward(self, column: NDArray[np.int64]) -> Column:
         """Global ids as ids of tasks."""
         ids = column.astype(np.uint32)

@@ -8,7 +8,7 @@
 
 A round is a folder of Parquet files that Spark commits as one: tasks write under the names of their attempts.
 So a task that is killed, repeated or speculative leaves nothing that is read. A later round reads all rounds;
-nothing is computed again from lineage.
+nothing is computed again from lineage. If the driver fails, another one reads the rounds that are finished.
 
 Invariant: after a round, every instance of a rule whose premises are in one partition has been applied.
 """
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,7 @@ from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.id_translation import GlobalIds
 from corollary.loaders.spark.literal_values import Derived, Find, Values, named_in
-from corollary.loaders.spark.load import Notify
+from corollary.loaders.spark.load import Doing, Notify
 from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
 from corollary.loaders.spark.partition_task import (
     ADDED,
@@ -103,12 +104,17 @@ class PartitionedEvaluation:
         partitions: int,
         notify: Notify,
         followed: Followed | None = None,
+        kept: str | None = None,
     ) -> None:
-        """``folder`` is for the rounds. Raises ``CannotCut``, with the reason, if there is no cut.
+        """``folder`` is for intermediate results. Raises ``CannotCut``, with the reason, if there is no cut.
 
-        ``followed`` has the facts of ``data``, in a form that leaves less to be derived.
+        ``followed`` has the facts of ``data``, in a form that leaves less to be derived. ``kept`` is a folder
+        for the rounds. Those that an earlier evaluation has finished there are read, not applied again.
+        Precondition: it had the same data and program.
         """
         self._data, self._schema, self._folder, self._notify = data, schema, folder, notify
+        self._kept = folder if kept is None else kept
+        self._paths: list[str] = []
         self._followed = followed
         self._spark: SparkSession = data.terms.sparkSession
         self.translation = schema.translation
@@ -127,7 +133,7 @@ class PartitionedEvaluation:
             self._run()
         except VoidCut:
             self._notify("a rule has conclusions that were not expected: starting over")
-            self.rounds, self.inferred, self._sample = 0, 0, []
+            self.rounds, self.inferred, self._sample, self._paths = 0, 0, [], []
             self._folder = f"{self._folder}-strictly"
             self._of_values, self._work = self._cut(is_strict=True)
             self._run()
@@ -141,11 +147,23 @@ class PartitionedEvaluation:
         ]
         stage = FIRST if self._followed is None else FOLLOWING
         while rows:
-            whole = reduce(_union, rows).repartition(len(self._slots), "target")
-            path = self._path(self.rounds)
-            whole.mapInArrow(self._work.close(stage), ROWS).write.options(**AS_IS).parquet(path)
+            self._paths.append(self._round(rows, stage))
             self.rounds += 1
             rows, stage = self._next_rows(), LATER
+
+    def _round(self, rows: list[DataFrame], stage: str) -> str:
+        """The folder of the next round: the one that is finished, or else a new one.
+
+        Each attempt has a folder of its own. That it is finished, the driver writes into a file beside it.
+        """
+        storage, name = Storage(self._spark), f"{self._kept}/{self._work.digest()}/round-{self.rounds:03}"
+        if storage.exists(f"{name}.finished"):
+            return storage.read(f"{name}.finished")
+        path = f"{name}-{uuid4().hex}"
+        whole = reduce(_union, rows).repartition(len(self._slots), "target")
+        whole.mapInArrow(self._work.close(stage), ROWS).write.options(**AS_IS).parquet(path)
+        storage.write(f"{name}.finished", path)
+        return path
 
     def _given(self) -> list[DataFrame]:
         """The rows for the facts that are known at first."""
@@ -173,11 +191,8 @@ class PartitionedEvaluation:
                 found[file.name] = {"rows": file.rows, "bytes": len(file.content), "sha256": file.digest}
         return dict(sorted(found.items()))
 
-    def _path(self, number: int) -> str:
-        return f"{self._folder}/round-{number:03}"
-
     def _read(self, rounds: range, condition: str) -> DataFrame:
-        paths = map(self._path, rounds)
+        paths = self._paths[rounds.start : rounds.stop]
         return self._spark.read.schema(ROWS).parquet(*paths).where(condition)
 
     def _next_rows(self) -> list[DataFrame]:
@@ -189,7 +204,8 @@ class PartitionedEvaluation:
         own, sent = (sum(report[what] for report in reports) for what in (OWN, SENT))
         self.inferred += own
         self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
-        self._notify(f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions")
+        said = f"round {self.rounds}: {own:,} new facts, {sent:,} sent to other partitions"
+        self._notify(Doing(said, self._data.facts["explicit"] + self.inferred))
         news = self._sent_by_driver(self._named_recently)
         if not (sent or news):
             return []

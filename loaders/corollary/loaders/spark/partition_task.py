@@ -15,11 +15,11 @@ Everything that a task knows it reads from rows; everything that it finds out le
 
 from __future__ import annotations
 
-import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +32,13 @@ from corollary.columns.triples import grouped
 from corollary.evaluate import CannotAdopt, adopt, materialise
 from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Keys, Mask
-from corollary.language import Program
+from corollary.language import Program, format_program
 from corollary.loaders.encoded_format import COLUMNS, GENERALISED, INFERRED
 from corollary.loaders.spark.packed_facts import TaskIds, gather, homes, large_tables, packed_rows, row
 from corollary.loaders.spark.tuning import FACTS_PER_SAMPLE
 from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.modules.module import ModuleRejectsRule
-from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, TermDictionary
+from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -77,6 +77,19 @@ class Work:
     away: dict[int, int]
     watched: frozenset[int]
     slots: tuple[int, ...]
+
+    def digest(self) -> str:
+        """A checksum. Rows of tasks whose work has the same checksum mean the same."""
+        content = sha256(format_program(self.program).encode())
+        for kind in Kind:
+            first = kind << KIND_SHIFT
+            terms = self.dictionary.decode_all(range(first, first + self.dictionary.count(kind)))
+            content.update("\n".join(("", *terms)).encode("utf-8", "surrogatepass"))
+        content.update(self.ids.content())
+        for predicate, keys in sorted(self.everywhere.items()):
+            content.update(b"%d" % predicate + keys.tobytes())
+        content.update(repr((self.copies, self.away, sorted(self.watched), self.slots)).encode())
+        return content.hexdigest()
 
     def cut(self, what: str, *, copies: bool = False) -> Callable[[Batches], Batches]:
         """The function from facts with global ids to rows at their homes, and to rows of their ``copies``."""
@@ -271,7 +284,7 @@ def written(batches: Batches) -> Batches:
         )
         file = sink.getvalue().to_pybytes()
         columns = [f"{part}/part-{number:05}.parquet"], [file], [table.num_rows]
-        digest = [hashlib.sha256(file).hexdigest()]
+        digest = [sha256(file).hexdigest()]
         yield pa.RecordBatch.from_arrays([pa.array(c) for c in (*columns, digest)], schema=_FILES)
 
 

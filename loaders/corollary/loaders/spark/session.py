@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import corollary
 from corollary.language.errors import Diagnostic, InputError
+from corollary.loaders.spark.notices import without_notices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
 ARCHIVE = "corollary-code"
 """The name of the archive, without ``.zip``."""
 
-LOGGING = Path(__file__).with_name("log4j2.properties")
+LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 """What a new driver prints: errors only."""
+
+CODES = re.compile(r"^\[[A-Z_.]+\]|SQLSTATE: \w+")
+"""The codes in the messages of Spark's errors."""
 
 SETTINGS = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
@@ -45,6 +50,7 @@ def session(
     InputError, with a remedy, if PySpark or Java is missing, or Spark does not start.
     """
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
@@ -64,9 +70,12 @@ def session(
     for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
     try:
-        spark = builder.getOrCreate()
-    except (PySparkException, RuntimeError) as error:
-        raise _missing(f"Spark does not start: {error}", "is the master's address right?") from None
+        with without_notices():
+            spark = builder.getOrCreate()
+    except (PySparkException, Py4JError, RuntimeError) as error:
+        raise _missing(
+            f"Spark does not start: {complaint(error)}", "is the master's address right?"
+        ) from None
     spark.sparkContext.setLogLevel("FATAL")  # errors are reported as exceptions
     return spark
 
@@ -89,6 +98,22 @@ def ship(spark: SparkSession) -> None:
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)  # executors that start later need it too
     spark.sparkContext.addPyFile(archive(Path(folder)))
+
+
+def complaint(error: Exception) -> str:
+    """What an exception of Spark says, without stacks: the messages of its causes, in their order."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[str] = []
+    while java is not None:
+        message = CODES.sub("", java.getMessage() or java.getClass().getSimpleName()).strip()
+        lines = [line.strip() for line in message.splitlines()] or [""]
+        said = (
+            lines[-1] if "Traceback (most recent call last):" in message else lines[0]
+        )  # of Python: the error
+        if said not in found:
+            found.append(said)
+        java = java.getCause()
+    return ": ".join(said.rstrip(".") for said in found) or str(error)
 
 
 def _is_local(master: str) -> bool:

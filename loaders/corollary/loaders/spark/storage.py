@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from corollary.columns.column_file import MAGIC
+from corollary.language.errors import CorollaryError
 from corollary.loaders.encoded_format import MANIFEST
 from corollary.loaders.formats import input_error
 
@@ -180,9 +181,7 @@ class Storage:
     @staticmethod
     def beside(target: str) -> str:
         """A new hidden name in the folder of ``target``."""
-        parent, _, name = target.rstrip("/").rpartition("/")
-        beside = f"{parent}/" if parent or target.startswith("/") else ""
-        return f"{beside}.{name}.{uuid4().hex}.part"
+        return _beside(target, f"{uuid4().hex}.part")
 
     def replace(self, partial: str, target: str) -> None:
         """Rename ``partial`` to ``target``. What was at ``target`` is deleted at the end."""
@@ -208,6 +207,20 @@ class Storage:
                 stream.close()
         raise input_error(f"{target}: something else is there", "name a new file, or an older snapshot")
 
+    @contextmanager
+    def resumable(self, target: str, key: str) -> Iterator[str]:
+        """A hidden folder beside ``target`` for intermediate results. It is the same for the same key.
+
+        It is deleted at the end of the block, but if Spark, the driver or a user ended it.
+        """
+        folder = _beside(target, f"{key}.rounds")
+        try:
+            yield folder
+        except CorollaryError:
+            self.delete(folder)
+            raise
+        self.delete(folder)
+
     def _check_target(self, target: str) -> None:
         java_path, system = self._path(target)
         if not system.exists(java_path):
@@ -215,6 +228,13 @@ class Storage:
         is_folder = system.getFileStatus(java_path).isDirectory()
         if not is_folder or (len(system.listStatus(java_path)) and not self.exists(f"{target}/{MANIFEST}")):
             raise input_error(f"{target}: something else is there", "name a new folder, or an older data set")
+
+
+def _beside(target: str, suffix: str) -> str:
+    """The path of a hidden folder in the same place."""
+    parent, _, name = target.rstrip("/").rpartition("/")
+    beside = f"{parent}/" if parent or target.startswith("/") else ""
+    return f"{beside}.{name}.{suffix}"
 
 
 def scratch(folder: str) -> str:

@@ -261,7 +261,7 @@ def _in_rounds(
     if not facts.counts[1]:
         derived = data.facts_of(INFERRED).unionAll(data.facts_of(GENERALISED))
         followed, reason = Followed(data.explicit, derived, facts.added), ""
-    done = close_in_rounds(changed, program, folder, files, stages, notify, followed)
+    done = close_in_rounds(changed, program, folder, files, stages, notify, followed=followed)
     reason = reason or done.reason
     strategy = FALLBACK.name if reason else ADDITIONS
     report = Updated(0, 0, *facts.counts, change.bad, done.rounds, done.method, strategy, reason)
