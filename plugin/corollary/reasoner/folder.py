@@ -53,6 +53,7 @@ from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
+from corollary.reasoner.persistence import stamp_of
 from corollary.reasoner.quads import Change, Quads, differences
 from corollary.reasoner.snapshot_file import (
     Contents,
@@ -194,8 +195,7 @@ class Folder:
             left.close()
         self._is_used: Callable[[Folder], bool] = is_used
         _opened_last[get_ident()] = self
-        self.place = place
-        self.read_only = read_only
+        self.place, self.read_only, self.stamp = place, read_only, stamp_of(place)
         self._process = os.getpid()
         self._written = _Written()
         self._proposed: _Written | None = None

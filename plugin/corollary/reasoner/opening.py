@@ -20,6 +20,7 @@ from corollary.reasoner.checkpoints import latest
 from corollary.reasoner.contents import with_others
 from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in
 from corollary.reasoner.options import Options
+from corollary.reasoner.persistence import stamp_of
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.read_only_source import ReadOnlySource
 from corollary.reasoner.snapshot_file import MappedSnapshot
@@ -94,7 +95,7 @@ def _version_in_last_checkpoint(
 
     Raises FolderInUse if there is none; CorollaryError if it is damaged.
     """
-    snapshot = latest(place)
+    stamp, snapshot = stamp_of(place), latest(place)
     if snapshot is None:
         raise FolderInUse(
             f"{place} is open already for writing, and has no checkpoint to read: call checkpoint() there, "
@@ -104,7 +105,7 @@ def _version_in_last_checkpoint(
         f"{place} is open for writing: its last checkpoint is read, without later commits", stacklevel=2
     )
     refusal = f"{place} was opened to be read only, and another store writes it: make changes there"
-    source = ReadOnlySource(place, refusal, partial(findings_in, place))
+    source = ReadOnlySource(place, refusal, partial(findings_in, place), stamp)
     return revive(snapshot.version(terms_over, options, source)), snapshot
 
 
@@ -116,11 +117,44 @@ def version_in_snapshot(
     Raises InputError if I is closed under other rules than those of the options; CorollaryError if the file
     cannot be read, or is damaged.
     """
+    source = ReadOnlySource.of_file(place, "a snapshot", lambda: MappedSnapshot(place).check_whole())
     snapshot = MappedSnapshot(place)
     if snapshot.closed.rules is not None or options.has_rules:
         snapshot.closed.refuse_others(options, place)
-    source = ReadOnlySource.of_file(place, "a snapshot", lambda: MappedSnapshot(place).check_whole())
     return snapshot.version(terms_over, options, source), snapshot
+
+
+def version_now(
+    place: Path,
+    options: Options,
+    terms_over: Callable[[TermDictionary], TermView],
+    revive: Revive,
+) -> tuple[Version, MappedSnapshot | None]:
+    """What a folder, or a snapshot file, contains now, for a reader: a version, and the snapshot it follows.
+
+    Beside a writer, this is the last checkpoint. Raises as ``Reasoner.open`` does.
+    """
+    if place.is_file():
+        version, snapshot = version_in_snapshot(place, options, terms_over)
+        return revive(version), snapshot
+    try:
+        folder = Folder(place, read_only=True, is_used=lambda _: False)
+    except FolderInUse:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # opening has warned
+            return _version_in_last_checkpoint(place, options, terms_over, revive)
+    try:
+        return _version_in(folder, options, terms_over, revive)
+    finally:
+        folder.close()
+
+
+def refreshed(before: Version, version: Version, adopt: Adopt) -> Version:
+    """What was read again takes the place of ``before``. Stays: its prefixes, and that graphs are named."""
+    graphs = {version.terms.default, *version.quads.graphs}
+    named = {version.terms.id_of(before.terms[graph]) for graph in before.named} & graphs
+    version = replace(version.with_prefixes_of(before), named=version.named | named)
+    return adopt(before, version).as_committed()
 
 
 def refuse_to_open(versions: Versions) -> None:

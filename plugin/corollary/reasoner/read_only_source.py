@@ -7,6 +7,7 @@ from pathlib import Path
 
 from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
+from corollary.reasoner.persistence import Stamp, stamp_of
 from corollary.reasoner.version import Version
 
 
@@ -18,9 +19,15 @@ class ReadOnlySource:
 
     read_only = True
 
-    def __init__(self, place: Path, refusal: str, findings: Callable[[], list[str]]) -> None:
-        """``findings`` reads the source again, and returns what is wrong with it."""
+    def __init__(
+        self, place: Path, refusal: str, findings: Callable[[], list[str]], stamp: Stamp | None
+    ) -> None:
+        """``findings`` reads the source again, and returns what is wrong with it.
+
+        ``stamp`` is that of the place before it was read.
+        """
         self.place, self.refusal, self._findings = place, refusal, findings
+        self.stamp = stamp
 
     @staticmethod
     def of_file(place: Path, what: str, check: Callable[[], object]) -> ReadOnlySource:
@@ -28,6 +35,7 @@ class ReadOnlySource:
 
         ``check`` reads it again, and raises what is wrong with it.
         """
+        stamp = stamp_of(place)
         refusal = (
             f"{place} is {what}, which is never written: keep the store in a folder with store.save(folder), "
             "then change it"
@@ -40,7 +48,7 @@ class ReadOnlySource:
                 return [str(error)]
             return []
 
-        return ReadOnlySource(place, refusal, findings)
+        return ReadOnlySource(place, refusal, findings, stamp)
 
     def write(self, version: Version) -> None:
         """Write nothing: no change gets here (``Version.to_be_written``)."""

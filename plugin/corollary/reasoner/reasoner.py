@@ -33,7 +33,7 @@ from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.deriving import Deriver
 from corollary.reasoner.options import Options, Rules
-from corollary.reasoner.persistence import Persistence
+from corollary.reasoner.persistence import Persistence, stamp_of
 from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
@@ -583,6 +583,37 @@ class Reasoner:
         version, snapshot = version_in_snapshot(place, options, self._terms_over)
         self._deriver.take_known(version, snapshot.facts, snapshot.closed.schema_is_alone)
         publish(self.versions, revive(version), adopt)
+
+    def refresh(self, revive: Revive = lambda read: read, adopt: Adopt = lambda _, read: read) -> bool:
+        """Show what the folder, or the snapshot file, that was opened to be read contains now.
+
+        Beside a store that writes the folder, this is its last checkpoint; else its last commit. Returns if
+        anything was written since the last look: if not, nothing is read; if so, the cost is that of opening.
+        What reads an older state goes on with it. ``revive`` and ``adopt`` are as for ``open_folder``.
+
+        Raises CorollaryError if the reasoner is not one that reads a folder or a snapshot, in a transaction,
+        and as ``open`` does; then nothing has changed.
+        """
+        from corollary.reasoner.opening import refreshed, version_now
+
+        self.refuse_inside("refresh")
+        source, options = self.versions.persistence(), self.versions.current().options
+        written = None if source is None or not source.read_only else stamp_of(source.place)
+        if source is None or written is None:
+            raise CorollaryError(
+                "refresh() is for a store that reads a folder or a snapshot: open one with read_only=yes"
+            )
+        if written == source.stamp:
+            return False
+        version, snapshot = version_now(source.place, options, self._terms_over, revive)
+        for _ in self.versions.steps():  # changes of rules wait
+            self._deriver.forget()
+            program = None if snapshot is None else snapshot.closed.program(options)
+            if snapshot is not None and program is not None:
+                is_alone = snapshot.closed.schema_is_alone
+                self._deriver.begin_at(version, snapshot.quads, snapshot.facts, program, is_alone)
+            self.versions.change(refreshed, version, adopt)
+        return True
 
     def save(self, place: str | os.PathLike[str]) -> None:
         """Put all facts into a new folder, and write later commits there.

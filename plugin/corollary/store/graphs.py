@@ -6,6 +6,7 @@ records the first graph that is used (``DefaultGraphAlias.meet``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rdflib.graph import ConjunctiveGraph, Graph, QuotedGraph
@@ -80,6 +81,16 @@ def adopted(before: Version | Closed, read: Version, opener: Graph | None) -> Ve
         first = (opener._default_context if isinstance(opener, ConjunctiveGraph) else opener).identifier
     kept = frozenset(read.terms[graph] for graph in (*read.quads.graphs, *read.named))
     return read.changed(adapter_state=reopened(first, kept, is_alone=len(kept) == 1 and not read.named))
+
+
+def refreshed(before: Version | Closed, read: Version) -> Version:
+    """The version ``read`` again from the same place: the graphs of the program stand for what they did."""
+    assert not isinstance(before, Closed)
+    handles = before.terms.handles.copy()
+    read.terms.handles.update((read.terms.id_of(before.terms[n]), graph) for n, graph in handles.items())
+    alias = before.adapter_state
+    names = {read.terms[graph] for graph in read.quads.graphs} - {alias.first}
+    return read.changed(adapter_state=replace(alias, kept=alias.kept | names))
 
 
 def is_plain(version: Version) -> bool:

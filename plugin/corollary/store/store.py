@@ -38,6 +38,7 @@ from corollary.store.graph_store import GraphStore, InferredTripleWarning
 from corollary.store.graphs import (
     adopted,
     formula_of,
+    refreshed,
     view_of,
 )
 from corollary.store.rdflib_compat import graph_that_calls
@@ -185,6 +186,10 @@ class CorollaryStore(GraphStore):
             )
             return NO_STORE
         return VALID_STORE
+
+    def refresh(self) -> bool:
+        """Show what the folder, or the snapshot, that this store reads contains now: ``Reasoner.refresh``."""
+        return self.reasoner.refresh(self._revived, refreshed)
 
     def _revived(self, read: Version) -> Version:
         """Restores rdflib's objects in a version that was read. Modifies and returns ``read``."""
