@@ -334,6 +334,33 @@ def test_filters_without_variables(assert_same: AssertSame) -> None:
     assert_same(frozenset([(names[0], RDF_TYPE, names[1])]), parse_program(f"PREFIX : <http://e/> {rules}"))
 
 
+SIZES = """
+@prefix : <http://e/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:a :size "5"^^xsd:byte , "1.0"^^xsd:decimal , "x"@en , "y" , "z"^^:odd , "900"^^xsd:byte .
+"""
+OPEN = """
+PREFIX : <http://e/>
+[?v, a, ?d] :- VALUE(?v, ?d) .
+[?d, :seen, :yes] :- [?x, ?p, ?d] .
+"""
+
+
+@pytest.mark.parametrize(
+    "more", ["", "rdf:type rdfs:subPropertyOf :kind .", ":is rdfs:subPropertyOf rdf:type ."]
+)
+@pytest.mark.parametrize("rules", ["owl2rl", OPEN])
+def test_literals_have_the_types_of_their_datatypes(
+    assert_same: AssertSame, tmp_path: Path, more: str, rules: str
+) -> None:
+    """Of those that nothing names, where rules read types of any term."""
+    (tmp_path / "sizes.ttl").write_text(SIZES + more)
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "sizes.ttl"], dictionary)
+    program = load_profile(rules) if rules == "owl2rl" else parse_program(rules)
+    assert_same.on_index(explicit, dictionary, program)
+
+
 EQUATING = """
 PREFIX : <http://e/>
 PREFIX owl: <http://www.w3.org/2002/07/owl#>

@@ -4,9 +4,8 @@ Literals with a datatype or a language are parsed once, on the executors. Equal 
 ``value_text``. Plain literals denote their text; they are read only if a relation needs them. Literals in
 owl:sameAs facts are compared pairwise on the executors, because the pairs would not fit on the driver.
 
-Invariant: the derived facts are those of the engine, with two exceptions. Literals that occur only in heads
-of rules are considered only in owl:sameAs facts. Datatypes of VALUE are those that facts or rules name, even
-where the engine adds the literals' own datatypes (docs/spark.md).
+Invariant: the derived facts are those of the engine, but literals that occur only in heads of rules are
+considered only in owl:sameAs facts.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from corollary.loaders.spark.closures import PAIRS
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST
+from corollary.modules.datatypes import Interest, interest_in_types
 from corollary.plan.steps import Age
 from corollary.program.compile import is_virtual
 from corollary.program.compiled_program import CompiledProgram
@@ -71,6 +71,10 @@ class Values:
         silent = {find(text) for text in SILENT}
         naming = compiled.predicates() - silent
         self._telling = sorted(translation.id(p) for p in naming if not is_virtual(p))
+        self._read_by_rules = {p for p in compiled.predicates() if not is_virtual(p)}
+        self._rdf_type = compiled.rdf_type
+        self._interest = interest_in_types(compiled)
+        self._is_wide = False  # whether VALUE has the literals' own datatypes
         self._same_as = translation.known([SAME_AS]).get(SAME_AS, -1)
         self._equated: list[str] = []
         self._asks_for_different = find("DIFFERENT_VALUE") in compiled.predicates()
@@ -105,12 +109,30 @@ class Values:
             items = schema.relation(self._translation.dictionary.encode("MEMBER")).pairs().distinct_seconds()
             named = find(self._telling, waiting) | set(self._translation.outward(items).tolist())
             self._to_show |= {self._datatypes[term_id] for term_id in named & set(waiting)}
+        if not self._is_wide and self._looks_at_all(find, schema):
+            self._is_wide = True
+            self._to_show |= self._own_datatypes() - self._shown
         found: list[Derived] = []
         if self._to_show:
             found = self._typed(self._to_show)
             self._shown |= self._to_show
             self._to_show = set()
         return found
+
+    def _looks_at_all(self, find: Find, schema: TripleIndex) -> bool:
+        """Whether rules look for types of any literal: see ``modules.datatypes``."""
+        if self._interest is not Interest.IN_FACTS:
+            return self._interest is Interest.IN_ALL
+        relations = map(schema.relation, self._read_by_rules)
+        if any(known.has_subject(self._rdf_type) or known.has_object(self._rdf_type) for known in relations):
+            return True
+        predicates = sorted(map(self._translation.id, self._read_by_rules))
+        return bool(find(predicates, [self._translation.id(self._rdf_type)]))
+
+    def _own_datatypes(self) -> set[str]:
+        """The supported datatypes of the literals in explicit facts."""
+        rows = self._literals.select("text").mapInArrow(_datatypes, "name string").distinct().collect()
+        return {row.name for row in rows} & SUPPORTED_DATATYPES
 
     @cached_property
     def _literals(self) -> DataFrame:
@@ -273,6 +295,14 @@ def _read(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_arrays(
             [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)], names=list(names)
         )
+
+
+def _datatypes(batches: Batches) -> Batches:
+    """The distinct datatypes of literals."""
+    for batch in batches:
+        constants = map(parse_constant, batch.column("text").to_pylist())
+        names = {datatype_of(c.datatype, c.language) for c in constants if isinstance(c, Literal)}
+        yield pa.RecordBatch.from_pydict({"name": pa.array(sorted(names), pa.string())})
 
 
 def _typing(datatypes: dict[str, int]) -> Callable[[Batches], Batches]:
