@@ -24,7 +24,6 @@ Literals of unsupported datatypes have no known value, and occur in none of the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from enum import Enum
 
 import numpy as np
 
@@ -48,7 +47,7 @@ from corollary.modules.module import Answer, Module, NewModules
 from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
-from corollary.program.shapes import replaced_end
+from corollary.program.types_of_literals import Interest, interest_in_types
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.values import (
     PLAIN_DATATYPES,
@@ -58,32 +57,6 @@ from corollary.terms.values import (
 from corollary.terms.values import contains as has_value
 
 RELATIONS = ("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE")
-
-
-class Interest(Enum):
-    """For which datatypes rules look for VALUE facts."""
-
-    IN_NAMED = "for datatypes that facts or rules name"
-    IN_FACTS = "for others too if a fact is about rdf:type"
-    IN_ALL = "for others too"
-
-
-def interest_in_types(compiled: CompiledProgram) -> Interest:
-    """For which datatypes the rules of a program look for VALUE facts.
-
-    IN_NAMED unless a rule gives types to literals of any datatype. A rule that replaces terms by equal terms
-    copies types, and does not count as looking for types.
-    """
-    if not compiled.types_literals():
-        return Interest.IN_NAMED
-    is_open = any(
-        (atom.p < 0 and atom.p not in rule.guarded)
-        or (atom.p == compiled.rdf_type and atom.o < 0 and atom.o not in rule.guarded)
-        for rule in compiled.rules
-        if rule.heads and replaced_end(rule) is None
-        for atom in (rule.atoms[position] for position in rule.data)
-    )
-    return Interest.IN_ALL if is_open else Interest.IN_FACTS
 
 
 class Datatypes(Module):

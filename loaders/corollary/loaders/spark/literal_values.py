@@ -24,10 +24,10 @@ from corollary.loaders.spark.closures import PAIRS
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST
-from corollary.modules.datatypes import Interest, interest_in_types
 from corollary.plan.steps import Age
 from corollary.program.compile import is_virtual
 from corollary.program.compiled_program import CompiledProgram
+from corollary.program.types_of_literals import Interest, interest_in_types
 from corollary.terms.dictionary import FIRST_LITERAL
 from corollary.terms.values import (
     PLAIN_DATATYPES,
@@ -120,7 +120,7 @@ class Values:
         return found
 
     def _looks_at_all(self, find: Find, schema: TripleIndex) -> bool:
-        """Whether rules look for types of any literal: see ``modules.datatypes``."""
+        """Whether rules look for types of any literal: see ``program.types_of_literals``."""
         if self._interest is not Interest.IN_FACTS:
             return self._interest is Interest.IN_ALL
         relations = map(schema.relation, self._read_by_rules)
