@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
 from corollary.columns.pairs import Pairs, gathered, union
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
@@ -142,9 +144,11 @@ def _shared(relations: dict[int, Relation]) -> Delta:
 
 def _pick(relation: Relation, kept: Mask, predicate: int, into: dict[int, Relation]) -> None:
     """Enter the facts chosen by the mask: the relation itself if all are chosen, nothing if none is."""
-    keys = relation.pairs().keys[kept]
-    if keys.size:
-        into[predicate] = relation if keys.size == relation.size else Relation(Pairs(keys))
+    count = np.count_nonzero(kept)
+    if count == relation.size:
+        into[predicate] = relation
+    elif count:
+        into[predicate] = Relation(Pairs(relation.pairs().keys.compress(kept)))
 
 
 NOTHING = Delta({})

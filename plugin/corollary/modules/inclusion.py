@@ -25,7 +25,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     Pairs,
     among,
@@ -38,6 +37,7 @@ from corollary.columns.pairs import (
     join,
     pack,
     seconds,
+    spans,
     swap,
 )
 from corollary.columns.relation import COPIES
@@ -327,36 +327,30 @@ class Inclusion(Module):
             return types[[self._is_supported(key >> 32, key & 0xFFFFFFFF, facts) for key in types.tolist()]]
         found = self._follow_from_types(types, facts)
         by_class, by_object = types[found], Pairs(types[~found]).by_object
-        lost = self._without_ends(by_object, facts)
-        return np.concatenate((by_class, swap(by_object[~contains(sort_keys(lost), by_object)])))
+        return np.concatenate((by_class, swap(by_object[self._have_ends(by_object, facts)])))
 
-    def _without_ends(self, types: Keys, facts: TripleIndex) -> Keys:
-        """The rdf:type facts among some, as pairs (class, term), that no domain or range derives.
+    def _have_ends(self, types: Keys, facts: TripleIndex) -> Mask:
+        """Which of some rdf:type facts, as pairs (class, term), a domain or a range derives.
 
         Precondition: the pairs are sorted.
         """
-        column = firsts(types)
+        column, terms = firsts(types), seconds(types)
         classes = distinct_of_sorted(column)
         starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
         sources = self._ends(classes, _has_facts(facts), facts.complete)
-        left = {n: types[starts[n] : ends[n]] for numbers in sources.values() for n in numbers}
-        others = np.ones(types.size, np.bool_)
-        for number in left:
-            others[starts[number] : ends[number]] = False
+        found: Mask = np.zeros(types.size, np.bool_)
+        open_: dict[tuple[int, ...], Rows] = {}  # the rows of some classes that were left when last looked up
         for (source, inverse), numbers in sorted(
             sources.items(), key=lambda s: -facts.relation(s[0][0]).size
         ):
-            numbers = [number for number in numbers if left[number].size]
-            if not numbers:
-                continue
-            relation, terms = facts.relation(source), seconds(_joined([left[n] for n in numbers]))
-            sizes = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
-            start = 0
-            for number in numbers:
-                end = start + left[number].size
-                left[number] = left[number][sizes[start:end] == 0]
-                start = end
-        return np.concatenate([types[others], *left.values()])
+            some, relation = tuple(numbers), facts.relation(source)
+            rows = open_[some] if some in open_ else spans(starts[numbers], ends[numbers])
+            rows = open_[some] = rows[~found[rows]]
+            if rows.size:
+                probes = terms[rows]
+                sizes = relation.object_counts(probes) if inverse else relation.subject_counts(probes)
+                found[rows[sizes > 0]] = True
+        return found
 
     def _follow_from_types(self, types: Keys, facts: TripleIndex) -> Mask:
         """Which of some rdf:type facts follow from another type of the same term."""
@@ -385,11 +379,14 @@ class Inclusion(Module):
         Without those whose facts are known to be among those of a ``complete`` one.
         """
         found: dict[End, list[int]] = {}
+        read: dict[int, bool] = {}
         for number, class_ in enumerate(classes.tolist()):
             for end in self._included.ends(class_):
-                if complete.isdisjoint(end.within):
+                if end.predicate not in read:
+                    read[end.predicate] = is_read(end.predicate)
+                if read[end.predicate] and complete.isdisjoint(end.within):
                     found.setdefault((end.predicate, end.inverse), []).append(number)
-        return {end: numbers for end, numbers in found.items() if is_read(end[0])}
+        return found
 
     def _closure(self, facts: TripleIndex) -> Inclusions:
         """The closure of all inclusions, given the guards among ``facts``."""
@@ -458,11 +455,6 @@ class Inclusion(Module):
                     candidates.setdefault(self._rdf_type, []).append(_all_pairs(ends, classes))
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
-
-
-def _joined(parts: list[Keys]) -> Keys:
-    """The concatenation of some arrays: the array itself if it is one."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _united(columns: list[Column]) -> Column:
