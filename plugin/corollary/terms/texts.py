@@ -31,6 +31,7 @@ from corollary.kernels.byte_texts import (
     number_texts,
 )
 from corollary.kernels.interrupts import alone
+from corollary.kernels.limits import reserve
 from corollary.terms.tuning import MAX_RECENT_ROWS, MIN_SLOTS
 
 ABSENT = 0xFFFFFFFF
@@ -208,13 +209,16 @@ def slots_of(entries: Slots, size: int) -> Slots:
 
 def _free_slots(size: int) -> Slots:
     """Free slots, at least twice as many as texts."""
-    return np.zeros(max(MIN_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
+    number = max(MIN_SLOTS, 1 << (2 * size - 1).bit_length())
+    reserve(8 * number)
+    return np.zeros(number, np.uint64)
 
 
 def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
     """The array if it has room for ``more`` entries, else a larger copy of its used part."""
     if used + more <= array.size:
         return array
+    reserve(array.itemsize * (used + more))
     larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # untouched pages cost no memory
     larger[:used] = array[:used]
     return larger
