@@ -25,6 +25,7 @@ from benchmarks.report import print_results
 from benchmarks.workloads import (
     bulk,
     counting,
+    cycles,
     dbpedia,
     dynamic,
     explain,
@@ -64,6 +65,7 @@ WORKLOADS: dict[str, ModuleType] = {
         real,
         store,
         queries,
+        cycles,
         sparql,
         first_use,
         modular,

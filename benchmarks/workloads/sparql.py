@@ -159,16 +159,16 @@ def _run_data(
     queries = queries_of(values)
     if settings.corpus is not None:
         queries = [*sparqloscope(settings.corpus, values), *queries]
-    engines: dict[str, Ask] = {ENGINE: lambda text: _rows(graph.query(text, limits=LIMITS))}
+    engines: dict[str, Ask] = {ENGINE: lambda text: rows(graph.query(text, limits=LIMITS))}
     if settings.peers:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "closed.nt"
             write(path, result.index, result.dictionary)
-            store = _oxigraph(path)
-            engines[PYOXIGRAPH] = lambda text: _oxigraph_rows(store.query(text))
+            store = oxigraph(path)
+            engines[PYOXIGRAPH] = lambda text: oxigraph_rows(store.query(text))
             if facts <= MOST_FACTS_IN_MEMORY:
                 memory = Graph().parse(path, format="nt")
-                engines[MEMORY] = lambda text: _rows(memory.query(text))
+                engines[MEMORY] = lambda text: rows(memory.query(text))
     asked = [_asked(query, engines, settings) for query in queries]
     results.measurements += [m for entry in asked for m in _measurements(size, entry)]
     if settings.peers:
@@ -176,7 +176,7 @@ def _run_data(
         results.notes += list(_notes(size, facts, asked))
 
 
-def _oxigraph(path: Path) -> Any:
+def oxigraph(path: Path) -> Any:
     import pyoxigraph
 
     store = pyoxigraph.Store()
@@ -184,12 +184,12 @@ def _oxigraph(path: Path) -> Any:
     return store
 
 
-def _rows(result: Any) -> list[tuple[Any, ...]]:
+def rows(result: Any) -> list[tuple[Any, ...]]:
     """The rows of rdflib's result, also of one by Corollary."""
     return [(result.askAnswer,)] if result.type == "ASK" else list(result)
 
 
-def _oxigraph_rows(result: Any) -> list[tuple[Any, ...]]:
+def oxigraph_rows(result: Any) -> list[tuple[Any, ...]]:
     import pyoxigraph
 
     if isinstance(result, pyoxigraph.QueryBoolean):
@@ -201,7 +201,7 @@ def _asked(query: Query, engines: dict[str, Ask], settings: Settings) -> Asked:
     """All engines in turns. Peers answer in a process of their own first, which can be ended."""
     entry = Asked(query)
     answers = {
-        engine: _answer(ask, query) if engine == ENGINE else _in_process(ask, query)
+        engine: answered(ask, query) if engine == ENGINE else in_process(ask, query)
         for engine, ask in engines.items()
     }
     ours = answers[ENGINE]
@@ -226,7 +226,7 @@ def _asked(query: Query, engines: dict[str, Ask], settings: Settings) -> Asked:
     return entry
 
 
-def _answer(ask: Ask, query: Query) -> Answer | None:
+def answered(ask: Ask, query: Query) -> Answer | None:
     """One evaluation, also with the rows if they can be compared; None if it takes too long."""
     started, used = perf_counter(), process_time()
     try:
@@ -239,14 +239,14 @@ def _answer(ask: Ask, query: Query) -> Answer | None:
     return answer
 
 
-def _in_process(ask: Ask, query: Query) -> Answer | None:
-    """As ``_answer``, in a copy of this process, which is ended after ``MOST_SECONDS``."""
+def in_process(ask: Ask, query: Query) -> Answer | None:
+    """As ``answered``, in a copy of this process, which is ended after ``MOST_SECONDS``."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         os.close(reader)
         try:
-            found: Any = _answer(ask, query)
+            found: Any = answered(ask, query)
         except Exception as problem:
             found = f"{type(problem).__name__}: {problem}"
         with os.fdopen(writer, "wb") as stream:

@@ -25,7 +25,8 @@ from corollary.language import (
     constant_text,
     parse_constant,
 )
-from corollary.modules.datatypes import Datatypes, Interest
+from corollary.modules.datatypes import Datatypes
+from corollary.program.types_of_literals import Interest
 from corollary.terms.dictionary import TermDictionary
 from corollary.terms.values import SUPPORTED_DATATYPES, Value, contains, datatype_of, value_of
 

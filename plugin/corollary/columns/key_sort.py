@@ -16,11 +16,11 @@ from corollary.columns.tuning import (
     SLOW_SECONDS_PER_KEY,
     SLOW_SECONDS_PER_KEY_BY_FIRST,
 )
-from corollary.kernels.interrupts import together, undisturbed
+from corollary.kernels.interrupts import together
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Keys, Rows
 from corollary.kernels.sorting import pick_between, sort_by_digits
-from corollary.kernels.threads import in_pieces, pieces
+from corollary.kernels.threads import apart, in_pieces, pieces
 from corollary.kernels.tuning import MIN_ELEMENTS_FOR_THREAD, MIN_ELEMENTS_TO_COMPILE
 
 MAX_KEY = (1 << 64) - 1
@@ -102,9 +102,7 @@ def _count_below(keys: Keys, pivot: np.uint64) -> int:
 def order_of(column: NDArray[Any]) -> Rows:
     """The row numbers of a column in ascending order of its values (stable)."""
     reserve(16 * column.size)
-    if column.size > MIN_ELEMENTS_FOR_THREAD:
-        return undisturbed(partial(np.argsort, column, kind="stable"))
-    return np.argsort(column, kind="stable")
+    return apart(column.size, partial(np.argsort, column, kind="stable"))
 
 
 @cache

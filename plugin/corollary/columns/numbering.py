@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from corollary.columns.pairs import pack
 from corollary.columns.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_DROPS_FOR_TABLE, MIN_ROWS_FOR_TABLE
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.kernels.threads import apart
 
 
 def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
@@ -20,6 +22,10 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     Returns the first row of each value, and for every row the number of its value. Cost: linear if the column
     ascends, or if it has integers that are not far apart; else that of sorting it.
     """
+    return apart(keys.size, partial(_number_keys, keys))
+
+
+def _number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     reserve(17 * keys.size)
     fresh = np.ones(keys.size, np.bool_)
     drops = _drops(keys)

@@ -43,7 +43,7 @@ from corollary.kernels.sorted import follow as follow_kernel
 from corollary.kernels.sorted import intersect as intersect_kernel
 from corollary.kernels.sorted import locate as locate_kernel
 from corollary.kernels.sorted import union as union_kernel
-from corollary.kernels.threads import in_pieces, pieces
+from corollary.kernels.threads import apart, in_pieces, pieces
 from corollary.kernels.tuning import (
     MAX_RATIO_MERGED,
     MAX_ROWS_UNRESERVED,
@@ -116,14 +116,15 @@ def sorted_unique(keys: Keys) -> Keys:
     """A sorted copy without duplicates."""
     if keys.size > MAX_ROWS_UNRESERVED:
         reserve(keys.nbytes)
-    keys = sort_keys(keys.copy())
-    if keys.size > 1:
-        fresh = np.empty(keys.size, np.bool_)
-        fresh[0] = True
-        np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-        if np.count_nonzero(fresh) < fresh.size:
-            keys = keys[fresh]
-    return keys
+    keys = sort_keys(apart(keys.size, keys.copy))
+    return apart(keys.size, partial(_without_duplicates, keys))
+
+
+def _without_duplicates(keys: Keys) -> Keys:
+    """The distinct keys of sorted ones: the same array if these are distinct."""
+    fresh = np.ones(keys.size, np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+    return keys[fresh] if np.count_nonzero(fresh) < fresh.size else keys
 
 
 def ascending(keys: Keys) -> Keys:
@@ -153,7 +154,7 @@ def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
     fresh = np.empty(column.size, np.bool_)
     fresh[0] = True
     np.not_equal(column[1:], column[:-1], out=fresh[1:])
-    return column[fresh]
+    return column if fresh.all() else column[fresh]
 
 
 def spread(column: NDArray[Integer], most: int) -> NDArray[Integer]:

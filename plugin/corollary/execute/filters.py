@@ -24,6 +24,7 @@ from corollary.expressions.operators import FALSE, TRUE, ExpressionError, boolea
 from corollary.expressions.term_functions import STRICT
 from corollary.kernels.limits import current
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.kernels.threads import apart
 from corollary.language import (
     XSD,
     Bind,
@@ -150,6 +151,10 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
 
     Returns the first row of the batch for each combination, and for every row the number of its combination.
     """
+    return apart(batch.size, partial(_number_rows, batch, variables))
+
+
+def _number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     if not variables:
         return number_keys(np.zeros(batch.size, np.uint32))
     keys: Column | Keys = batch.columns[variables[0]]

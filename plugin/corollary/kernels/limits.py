@@ -33,6 +33,7 @@ from corollary.kernels.memory import room, used
 from corollary.kernels.tuning import (
     BYTES_BETWEEN_LOOKS,
     BYTES_PER_CHARACTER,
+    LOOKS_PER_LIMIT,
     MAX_DEPTH_COUNTED_IN_PART,
     MAX_DEPTH_UNCOUNTED,
     MAX_TERMS_COMPUTED,
@@ -40,6 +41,7 @@ from corollary.kernels.tuning import (
     MIN_BYTES_FREE_TO_GO_ON,
     MIN_CHARACTERS_RESERVED,
     SECONDS_BETWEEN_LOOKS,
+    SECONDS_BETWEEN_LOOKS_AT_LIMIT,
     SHALLOW_TERMS_PER_TERM,
 )
 from corollary.language.errors import CorollaryError, Diagnostic, Hint
@@ -189,7 +191,7 @@ class Work:
     """
 
     __slots__ = (
-        "_before", "_begin", "_cancelled", "_computed", "_end", "_next_look", "_step", "_terms",
+        "_before", "_begin", "_between", "_cancelled", "_computed", "_end", "_next_look", "_step", "_terms",
         "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "threads", "where",
     )  # fmt: skip
 
@@ -211,11 +213,14 @@ class Work:
         self._cancelled = cancellation.count
         self._begin = now = perf_counter()
         self._end = inf if limits.seconds is None else now + limits.seconds
-        soon = now + SECONDS_BETWEEN_LOOKS
-        self._next_look: float = min(self._end, soon if outer is None else min(soon, outer._next_look))
         most = limits.bytes
+        self._between = SECONDS_BETWEEN_LOOKS if most is None else SECONDS_BETWEEN_LOOKS_AT_LIMIT
+        soon = now + self._between
+        self._next_look: float = min(self._end, soon if outer is None else min(soon, outer._next_look))
         self._before = None if most is None else used()
-        self._step = BYTES_BETWEEN_LOOKS if most is None else min(most // 8, BYTES_BETWEEN_LOOKS)
+        self._step = (
+            BYTES_BETWEEN_LOOKS if most is None else min(most // LOOKS_PER_LIMIT, BYTES_BETWEEN_LOOKS)
+        )
         self._unseen = self.facts = 0
         self._terms = 0.0
         self._computed: list[tuple[float, float, int]] = []  # id ranges [start, stop) and their depth, sorted
@@ -250,7 +255,7 @@ class Work:
         if now >= self._end:
             seconds = now - self._begin
             raise self._exceeded("seconds", seconds, f"this took more than {self.limits.seconds:g} s")
-        self._next_look = min(self._end, now + SECONDS_BETWEEN_LOOKS)
+        self._next_look = min(self._end, now + self._between)
         self._unseen = 0
         self._look_at_memory(bytes_wanted)
         if self.outer is not None:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
-from corollary.kernels.interrupts import is_worker, together
+from corollary.kernels.interrupts import is_worker, together, undisturbed
 from corollary.kernels.limits import current
 from corollary.kernels.tuning import MIN_ELEMENTS_CUT, MIN_ELEMENTS_PER_PIECE
 
@@ -34,6 +34,14 @@ def pieces(size: int) -> list[slice]:
 def in_threads(works: Sequence[Callable[[], Result]]) -> list[Result]:
     """Call every work in a thread of its own, or the only one in this thread. Returns the results."""
     return [works[0]()] if len(works) == 1 else together(works)
+
+
+def apart(size: int, work: Callable[[], Result]) -> Result:
+    """Call ``work`` on ``size`` elements; if they are many, in a thread, while the caller checks the limits.
+
+    For passes of NumPy over whole arrays, which check nothing.
+    """
+    return undisturbed(work) if size >= MIN_ELEMENTS_CUT else work()
 
 
 def in_pieces(size: int, work: Callable[[slice], Result]) -> list[Result]:

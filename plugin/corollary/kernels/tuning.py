@@ -35,17 +35,23 @@ MIN_ELEMENTS_FOR_THREAD_TO_STOP = 1 << 16
 """As ``MIN_ELEMENTS_FOR_THREAD``, for stoppable kernels: their time is not bounded by the size of their
 output. Not tuned: to start a thread takes 0.05 ms."""
 
-MIN_BYTES_FOR_ARROW_THREAD = 1 << 25
+MIN_BYTES_FOR_ARROW_THREAD = 1 << 22
 """Bytes of columns from which on Arrow's functions run in a worker thread. Measured: a thread takes 0.05 ms;
-46 MB of texts are copied in 5 ms, searched for escapes in 4, dictionary-encoded in 31."""
+46 MB of texts are copied in 5 ms, searched for escapes in 4, dictionary-encoded in 31; regular expressions
+take up to 100 times as long."""
 
 SECONDS_BETWEEN_CHECKS = 0.05
 """Seconds that ``undisturbed`` waits for its worker thread between two checks of the limits. Measured: a
 second of waiting takes 5 ms of processor time, with 0.1 s 5, with 0.005 s 12."""
 
 SECONDS_BETWEEN_LOOKS = 0.1
-"""Seconds between two readings of the memory in use. Measured: a reading takes 17 µs with a limit on
-memory, 86 µs without."""
+"""Seconds between two readings of the memory in use, without a limit on it. Measured: a reading takes 86
+µs."""
+
+SECONDS_BETWEEN_LOOKS_AT_LIMIT, LOOKS_PER_LIMIT = 0.02, 16
+"""As ``SECONDS_BETWEEN_LOOKS``, with a limit on memory; and the readings while as many bytes are reserved as
+the limit allows. Measured: a reading takes 17 µs; new memory is filled at some 1 GB a second, so that up to
+20 MB may be missed, instead of 100."""
 
 MAX_ROWS_UNRESERVED = 1 << 12
 """Rows. Arrays of at most this length are not reserved: Measured: to reserve takes 0.1 µs without limits; a

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -174,8 +175,10 @@ def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms:
     order = order_of(groups)
     ends = np.cumsum(np.bincount(groups, minlength=size))
     column = filled(size, UNBOUND)
-    for group, members in enumerate(np.split(values[order], ends[:-1])):
+    ordered = values[order]
+    for group, (start, end) in enumerate(pairwise((0, *ends.tolist()))):
         check()
+        members = ordered[start:end]
         if item.function == "GROUP_CONCAT":
             found: Node | None = _concatenated(item, members, terms)
         elif item.function in EXTREMES:

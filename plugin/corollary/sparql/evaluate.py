@@ -28,6 +28,7 @@ from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
 from corollary.kernels.sorted import Mask, Rows
+from corollary.kernels.threads import apart
 from corollary.sparql.aggregates import SET_AGGREGATES, aggregate
 from corollary.sparql.algebra import (
     Aggregate,
@@ -364,7 +365,8 @@ class Evaluator:
         if not both.size:
             return left
         unmatched: Mask = np.ones(left.size, np.bool_)
-        unmatched[both.columns.pop(row)] = False
+        matched = both.columns.pop(row)
+        apart(matched.size, partial(unmatched.__setitem__, matched, False))
         return stacked((both, left.take(unmatched))) if unmatched.any() else both
 
     def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:

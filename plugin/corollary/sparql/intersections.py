@@ -76,7 +76,7 @@ class JoinPlan:
         rest = [pattern for pattern in patterns if pattern not in first.patterns]
         others = self.costs.order({*bound, first.variable}, rest)
         closed = self._with_cycles(others, {*bound, first.variable})
-        return [Place(first, (growth, True), True), *closed]
+        return [Place(first, (growth, True), not bound), *closed]
 
     def extended(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
         """The rows of a batch with each value of an intersection, in parts.
@@ -85,7 +85,7 @@ class JoinPlan:
         """
         sides = self._sides(item)
         if not any(side.is_bound for side in sides):
-            for values in common_values(sides, limit):
+            for values in common_values(sides, max(1, limit // batch.size)):
                 yield product(batch, Batch(values.size, {item.variable: values}))
             return
         for rows, values in intersections(batch, sides, limit):
@@ -136,8 +136,8 @@ class JoinPlan:
     def _checks(self, item: Pattern, waiting: Sequence[PatternPlace], known: set[int]) -> list[Pattern]:
         """The waiting patterns with no variable but the new one of ``item`` and known ones.
 
-        None if at most one of all these patterns has a known variable: then the lists of all rows are of
-        one relation, and a join with it reads no more.
+        None of them if at most one of all these patterns has a known variable: then only one list differs
+        from row to row, and a join with it reads no more.
         """
         new = item.variables - known
         if len(new) != 1 or not self._is_plain(item) or len(self.costs.index.relation(item.p)) < MIN_FACTS:

@@ -14,12 +14,13 @@ import numpy as np
 from rdflib.term import BNode, Literal, Node
 
 from corollary.kernels.arrow import compute
-from corollary.kernels.limits import reserve
+from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask
 from corollary.language.constants import escape
 from corollary.sparql.column_texts import escaped
 from corollary.sparql.rdf_terms import Terms, text_of
 from corollary.sparql.term_texts import TermTexts, concatenated, content_of, parts_of, unescaped
+from corollary.sparql.tuning import ROWS_ON_COLUMNS_AT_ONCE, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Decoded, ValueColumns, decoded_literals
 from corollary.sparql.written_literals import (
     FIRST_LOCAL,
@@ -71,13 +72,16 @@ class QueryTerms:
         A text that the store does not have becomes a term when it is read. Cost: one look-up for each text.
         """
         ids: Column = np.empty(len(texts), np.uint32)
-        wanted = _arguments(texts)
-        self.dictionary.find_texts(wanted, ids, Kind.LITERAL)
-        is_absent = ids == ABSENT
-        if is_absent.any():
-            self._written_literals().ids_of(
-                replace(wanted, lengths=np.where(is_absent, wanted.lengths, 0)), ids
-            )
+        for start in range(0, len(texts), ROWS_ON_COLUMNS_AT_ONCE):
+            check()
+            some = ids[start : start + ROWS_ON_COLUMNS_AT_ONCE]
+            wanted = _arguments(texts.slice(start, some.size))
+            self.dictionary.find_texts(wanted, some, Kind.LITERAL)
+            is_absent = some == ABSENT
+            if is_absent.any():
+                self._written_literals().ids_of(
+                    replace(wanted, lengths=np.where(is_absent, wanted.lengths, 0)), some
+                )
         return ids
 
     def _written_literals(self) -> WrittenLiterals:
@@ -185,10 +189,17 @@ class QueryTerms:
 
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""
-        if column.size and int(column.max()) >= FIRST_LOCAL:
-            return [None if i == UNBOUND else self[i] for i in column.tolist()]
+        is_local = column.size and int(column.max()) >= FIRST_LOCAL
         terms = self._terms
-        return [terms[i] for i in column.tolist()]
+        found: list[Node | None] = []
+        for start in range(0, column.size, TERMS_BETWEEN_CHECKS):
+            check()
+            ids = column[start : start + TERMS_BETWEEN_CHECKS].tolist()
+            if is_local:
+                found += [None if i == UNBOUND else self[i] for i in ids]
+            else:
+                found += [terms[i] for i in ids]
+        return found
 
 
 def _arguments(strings: Any) -> Texts:

@@ -18,6 +18,7 @@ from corollary.execute.filters import number_rows
 from corollary.execute.run_plan import natural_join
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Mask, Rows
+from corollary.kernels.threads import apart
 from corollary.sparql.written_literals import UNBOUND
 
 
@@ -121,8 +122,8 @@ def distinct(batch: Batch) -> Batch:
     """Every distinct solution once, in the order of first occurrence."""
     if batch.size < 2:
         return batch
-    first_rows = first_of_each(batch, tuple(batch.columns))
-    return batch.take(np.sort(first_rows))
+    first_rows = apart(batch.size, lambda: np.sort(first_of_each(batch, tuple(batch.columns))))
+    return batch.take(first_rows)
 
 
 def first_of_each(batch: Batch, variables: Sequence[int]) -> Rows:

@@ -283,7 +283,9 @@ class TextTable:
 
     def _slots_of(self, count: int, size: int = 0) -> Slots:
         """New hash slots of the first ``count`` texts, at least ``size``."""
-        slots: Slots = np.zeros(max(MIN_SLOTS, int(count / MAX_TEXTS_PER_SLOT) + 1, size), np.uint32)
+        number = max(MIN_SLOTS, int(count / MAX_TEXTS_PER_SLOT) + 1, size)
+        reserve(4 * number)
+        slots: Slots = np.zeros(number, np.uint32)
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             enter_slots(self._offsets, self._shared, self._arena, slots, count)
         return slots
@@ -293,6 +295,7 @@ def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
     """The array if it has room for ``more`` entries, else a larger copy of its used part."""
     if used + more <= array.size:
         return array
+    reserve(array.itemsize * (used + more))
     larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # untouched pages cost no memory
     larger[:used] = array[:used]
     return larger
