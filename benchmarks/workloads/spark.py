@@ -1,4 +1,4 @@
-"""Universities on Spark in local mode, compared with the engine: the overhead of Spark."""
+"""Universities on Spark in local mode, compared with the engine: the overhead of Spark. Facts with skew."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.engine import ENGINE
 from benchmarks.measure import Outcome, Results, Settings, Task, measure
+from benchmarks.workloads import spark_skew
 
 from corollary.evaluate import materialise as materialise_here
 from corollary.generators import generate
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAME = "spark"
-TITLE = "ten universities on Spark: loaded into an encoded data set, closed under owl2rl"
+TITLE = "ten universities on Spark: loaded into an encoded data set, closed under owl2rl; facts with skew"
 
 ON_SPARK = "Spark local[2]"
 LOAD, CLOSE = "files to data set", "data set to closed data set"
@@ -43,6 +44,7 @@ def run(settings: Settings) -> Results:
     try:
         with TemporaryDirectory() as folder:
             results.measurements += measure(NAME, _tasks(spark, Path(folder), settings), settings.repeat)
+            results.add(spark_skew.measured(NAME, spark, Path(folder), settings))
     finally:
         spark.stop()
     return results
