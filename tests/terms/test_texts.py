@@ -71,6 +71,12 @@ def test_what_is_coded_is_decoded(texts: list[str], data: st.DataObject) -> None
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(texts))] * 2)))
     found = [text for part, lengths in table.parts(start, end) for text in _split(part, ends_of(lengths))]
     assert found == strings[start:end]
+    pieces = [text.encode() for text in strings]
+    for place in (0, 1, 2, 300):
+        wanted = [piece[place] if place < len(piece) else 0 for piece in pieces]
+        assert table.bytes_at(place).tolist() == wanted
+    every = np.arange(len(table))
+    assert table.end_with(every, ord('"')).tolist() == [piece.endswith(b'"') for piece in pieces]
     assert {text: table.find(text) for text in strings} == {text: n for n, text in enumerate(strings)}
 
 

@@ -112,15 +112,11 @@ class Terms(dict[int, Node]):
     def revive(self, formula: Callable[[Node], Graph]) -> None:
         """Restore the objects of N3 variables and formulas, after the dictionary was read from a folder."""
         table = self.dictionary.tables()[Kind.BLANK_NODE]
-        known = 0
-        for content, lengths in table.parts():
-            longer = np.flatnonzero(lengths > 2)  # longer than "_:"
-            marks = content[np.cumsum(lengths)[longer] - lengths[longer] + 2]
-            for row in longer[(marks == ord("?")) | (marks == ord("{"))].tolist():
-                text = table.text(known + row)
-                term = Variable(text[3:]) if text[2] == "?" else formula(_term(text[3:-1]))
-                self[Kind.BLANK_NODE << KIND_SHIFT | known + row] = term
-            known += lengths.size
+        marks = table.bytes_at(2)  # behind "_:"
+        for number in np.flatnonzero((marks == ord("?")) | (marks == ord("{"))).tolist():
+            text = table.text(number)
+            term = Variable(text[3:]) if text[2] == "?" else formula(_term(text[3:-1]))
+            self[Kind.BLANK_NODE << KIND_SHIFT | number] = term
 
     def find(self, term: Node) -> int | None:
         """The id of a term. None if the term has no id, or is no RDF term: then it occurs in no fact."""

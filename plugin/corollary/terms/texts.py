@@ -189,6 +189,16 @@ class TextTable:
         first, second = parts[0][1 : 1 + int(ends[0][-1])], parts[1][: int(ends[1][-1])]
         return (first, ends[0]), (second, ends[1])
 
+    def bytes_at(self, place: int) -> Bytes:
+        """The byte at a place of each text; 0 where a text is shorter. No text is decoded."""
+        numbers: Places = np.arange(self._size)
+        lengths, shared = self.lengths_of(numbers), self._shared[numbers].astype(np.int64)
+        heads = numbers - numbers % TEXTS_PER_HEAD
+        starts = np.where(place < shared, self._offsets[heads], self._offsets[numbers] - shared) + place
+        found: Bytes = np.zeros(self._size, np.uint8)
+        found[lengths > place] = self._arena[starts[lengths > place]]
+        return found
+
     def end_with(self, numbers: Places, byte: int) -> Mask:
         """Which texts end with a byte. No text is decoded."""
         last = self._offsets[numbers + 1] - 1
@@ -286,6 +296,8 @@ class TextTable:
         number = max(MIN_SLOTS, int(count / MAX_TEXTS_PER_SLOT) + 1, size)
         reserve(4 * number)
         slots: Slots = np.zeros(number, np.uint32)
+        if not count:
+            return slots  # a kernel without work would be compiled nevertheless
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             enter_slots(self._offsets, self._shared, self._arena, slots, count)
         return slots
