@@ -301,8 +301,10 @@ class Relation:
 
         Cost: O(|objects| log |facts|) where the order by object exists, else one look at all facts.
         """
+        if self.is_compressed:
+            return self.object_counts(objects) > 0
         base, added, removed = self._parts
-        if self.is_compressed or base.has_by_object or len(removed):
+        if base.has_by_object or len(removed):
             return self.object_counts(objects) > 0
         found: Mask = np.zeros(objects.size, np.bool_)
         for pairs in (base, added):
