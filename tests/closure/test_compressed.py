@@ -58,6 +58,7 @@ def assert_same(found: Relation, facts: Facts) -> None:
     every = column(range(80))
     assert found.subject_counts(every).tolist() == listed.subject_counts(every).tolist()
     assert found.object_counts(every).tolist() == listed.object_counts(every).tolist()
+    assert found.has_objects(every).tolist() == (listed.object_counts(every) > 0).tolist()
     for found_of, listed_of in (
         (found.objects_of, listed.objects_of),
         (found.subjects_of, listed.subjects_of),

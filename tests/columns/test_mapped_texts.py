@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 
 from corollary.columns import mapped_texts
-from corollary.columns.column_file import ColumnFile, written
+from corollary.columns.column_file import ColumnFile, DamagedFile, written
 from corollary.columns.mapped_texts import MappedTextTable, write_texts
+from corollary.kernels.byte_texts import number_texts
+from corollary.terms import texts as texts_module
 from corollary.terms.texts import ABSENT, Texts, TextTable
 
 texts = st.sampled_from(["<", '"']).flatmap(lambda first: st.text("aé", max_size=4).map(first.__add__))
@@ -46,3 +49,41 @@ def test_look_ups(slots_per_find: int, known: list[str], probes: list[str]) -> N
             ]
             assert [filled.tolist()[:-1] for filled in numbers] == [expected, expected]
         assert [found.find(text) for text in probes] == [table.find(text) for text in probes]
+
+
+def test_offsets_whose_differences_overflow(tmp_path: Path) -> None:
+    """0, 2 ** 63 - 1, -2, 6: the differences, modulo 2 ** 64, are positive."""
+    given = Texts.of_strings(["<a", "<b", "<c"])
+    arena, _, shared = TextTable.of_parts([(given.data, given.lengths)]).coded()
+    columns = {"texts": ("u1", arena), "shared": ("u1", np.zeros_like(shared)), "slots": ("u4", np.zeros(8))}
+    columns["offsets"] = ("i8", np.array([0, (1 << 63) - 1, -2, arena.size]))
+    assert (np.diff(columns["offsets"][1]) > 0).all()
+    with written(tmp_path / "texts") as file:
+        for name, (dtype, column) in columns.items():
+            file.add(f"t.{name}", dtype, [column])
+        file.finish({})
+    with pytest.raises(DamagedFile, match="one after the other"):
+        MappedTextTable(ColumnFile(tmp_path / "texts"), "t", 3).texts_of(np.arange(3))
+
+
+def test_appends_that_are_interrupted_after_a_look_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slots of the file stay as they are, though their texts are in the slots of both appends."""
+    given = Texts.of_strings([f"<{number}" for number in range(100)])
+    table = mapped(TextTable.of_parts([(given.data, given.lengths)]), tmp_path / "texts")
+    more, numbers = Texts.of_strings(["<x", "<5"]), np.empty(2, np.uint32)
+
+    def interrupted(*args: Any) -> int:
+        number_texts(*args)
+        raise KeyboardInterrupt
+
+    table.look_up(given, ord("<"), 0, np.empty(100, np.uint32))
+    with monkeypatch.context() as patch:
+        patch.setattr(texts_module, "number_texts", interrupted)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                table.append(more, ord("<"), 0, numbers)
+    table.append(more, ord("<"), 0, numbers)
+    assert numbers.tolist() == [100, 5]
+    assert [table.find(text) for text in ("<x", "<99", "<y")] == [100, 99, None]

@@ -55,7 +55,8 @@ class MappedTextTable(TextTable):
         arena, offsets, shared = map(self._file.unchecked, self._sections[:3])
         own = np.diff(offsets)
         heads = np.arange(self._mapped) // TEXTS_PER_HEAD * TEXTS_PER_HEAD
-        if offsets[0] or offsets[-1] != arena.size or (own < 0).any() or (own + shared == 0).any():
+        is_ascending = (offsets[1:] >= offsets[:-1]).all()  # a difference of hostile offsets may overflow
+        if offsets[0] or offsets[-1] != arena.size or not is_ascending or (own + shared == 0).any():
             raise self._file.damage("texts are not one after the other")
         if (shared > own[heads]).any() or shared[::TEXTS_PER_HEAD].any():
             raise self._file.damage("a text shares what is not there")
@@ -128,15 +129,9 @@ class MappedTextTable(TextTable):
             place = (place + 1) % size
         raise self._file.damage("the look-up table of texts is full")
 
-    def append(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
-        """As ``TextTable.append``. The slots of the file are copied before."""
-        if self._slots is None and self._size == self._mapped:
-            self._slots = self._slots_for(0).copy()
-        super().append(texts, first, base, numbers)
-
     def _make_slots(self, size: int) -> Slots:
         if self._slots is None and self._size == self._mapped:
-            self._slots = self._checked_slots()
+            self._slots = self._checked_slots().copy()  # an interrupted append leaves those of the file
         return super()._make_slots(size)
 
     def _checked_slots(self) -> Slots:
