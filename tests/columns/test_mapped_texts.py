@@ -55,9 +55,14 @@ def test_offsets_whose_differences_overflow(tmp_path: Path) -> None:
     """0, 2 ** 63 - 1, -2, 6: the differences, modulo 2 ** 64, are positive."""
     given = Texts.of_strings(["<a", "<b", "<c"])
     arena, _, shared = TextTable.of_parts([(given.data, given.lengths)]).coded()
-    columns = {"texts": ("u1", arena), "shared": ("u1", np.zeros_like(shared)), "slots": ("u4", np.zeros(8))}
-    columns["offsets"] = ("i8", np.array([0, (1 << 63) - 1, -2, arena.size]))
-    assert (np.diff(columns["offsets"][1]) > 0).all()
+    offsets = np.array([0, (1 << 63) - 1, -2, arena.size])
+    assert (np.diff(offsets) > 0).all()
+    columns: dict[str, tuple[str, np.ndarray]] = {
+        "texts": ("u1", arena),
+        "shared": ("u1", np.zeros_like(shared)),
+        "slots": ("u4", np.zeros(8)),
+        "offsets": ("i8", offsets),
+    }
     with written(tmp_path / "texts") as file:
         for name, (dtype, column) in columns.items():
             file.add(f"t.{name}", dtype, [column])
