@@ -13,7 +13,7 @@ from corollary.columns.pairs import NO_KEYS, firsts, pack, seconds, sorted_uniqu
 from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, reachable, reachable_bits, strong_components, write_lists
 from corollary.kernels.limits import reserve
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Column, Keys
 
 Nodes = NDArray[np.int64]
 
@@ -48,12 +48,12 @@ class Components:
             differ = start != end
             between.append(pack(start[differ].astype(np.uint32), end[differ].astype(np.uint32)))
         edges = sorted_unique(np.concatenate([*between, NO_KEYS]))
-        members = seconds(sort_keys(pack(component.astype(np.uint32), np.arange(size, dtype=np.uint32))))
+        members = _order(component).astype(np.int64)
         member_offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(component, minlength=count), out=member_offsets[1:])
         edge_ends = firsts(edges).astype(np.int64), seconds(edges).astype(np.int64)
         rows = compressed(count, *edge_ends)
-        return Components(component, cyclic, members.astype(np.int64), member_offsets, *rows)
+        return Components(component, cyclic, members, member_offsets, *rows)
 
     def bits(self, first: int = 0, end: int | None = None) -> Bits:
         """What each component reaches of some nodes (by default all): a row of bits, padded to words."""
@@ -92,13 +92,19 @@ class Components:
 
 
 def compressed(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
-    """Edges as compressed rows: offsets (size + 1), and targets in any order. At most 2³² nodes."""
+    """Edges as compressed rows: offsets (size + 1), and targets in the order given. At most 2³² of each."""
     if (sources[1:] < sources[:-1]).any():
-        keys = sort_keys(pack(sources.astype(np.uint32), targets.astype(np.uint32)))
-        targets = seconds(keys).astype(np.int64)
+        targets = targets[_order(sources)]
     offsets = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
     return offsets, targets
+
+
+def _order(nodes: Nodes) -> Column:
+    """The places of the nodes in ascending order; those of equal ones ascend."""
+    return seconds(
+        sort_keys(pack(nodes.astype(np.uint32), np.arange(nodes.size, dtype=np.uint32)), by_first=True)
+    )
 
 
 def words_for(nodes: int) -> int:

@@ -195,7 +195,7 @@ class Folder:
             left.close()
         self._is_used: Callable[[Folder], bool] = is_used
         _opened_last[get_ident()] = self
-        self.place, self.read_only, self.stamp = place, read_only, stamp_of(place)
+        self.place, self.read_only = place, read_only
         self._process = os.getpid()
         self._written = _Written()
         self._proposed: _Written | None = None
@@ -204,6 +204,7 @@ class Folder:
         self._in_background: Thread | None = None
         self._failure: CorollaryError | None = None  # of the last snapshot in the background
         with self._complaints():
+            self.stamp = stamp_of(place)
             if _is_other_than_folder(place):
                 raise CorollaryError(
                     f"{place} is a file, and a store is kept in a folder: name another place"
