@@ -32,7 +32,7 @@ CODES = re.compile(r"^\[[A-Z_.]+\]|SQLSTATE: \w+")
 """The codes in the messages of Spark's errors."""
 
 SETTINGS = {
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+    "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
