@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,20 @@ def test_only_readers_refresh(tmp_path: Path) -> None:
         with store.transaction(), pytest.raises(CorollaryError, match="inside a transaction"):
             store.refresh()
     graph.close()
+
+
+@pytest.mark.parametrize("leave", [crash, CorollaryStore.close], ids=["killed", "closed"])
+def test_the_last_commit_is_seen_when_its_writer_has_left(
+    tmp_path: Path, leave: Callable[[CorollaryStore], None]
+) -> None:
+    """Though nothing is written then: the commit came before the last look."""
+    graph = written(tmp_path)
+    reader = reading(tmp_path)
+    graph.add((EX.rex, RDF.type, EX.Dog))
+    graph.commit()
+    assert reader.refresh() and ANIMAL not in facts_of(reader)
+    assert not reader.refresh()
+    leave(store_of(graph))
+    assert reader.refresh() and ANIMAL in facts_of(reader)
+    assert not reader.refresh()
+    reader.close()

@@ -588,13 +588,14 @@ class Reasoner:
         """Show what the folder, or the snapshot file, that was opened to be read contains now.
 
         Beside a store that writes the folder, this is its last checkpoint; else its last commit. Returns if
-        anything was written since the last look: if not, nothing is read; if so, the cost is that of opening.
+        anything was written since the last look, or the writer has left: if not, nothing is read; if so, the
+        cost is that of opening.
         What reads an older state goes on with it. ``revive`` and ``adopt`` are as for ``open_folder``.
 
         Raises CorollaryError if the reasoner is not one that reads a folder or a snapshot, in a transaction,
         and as ``open`` does; then nothing has changed.
         """
-        from corollary.reasoner.opening import refreshed, version_now
+        from corollary.reasoner.opening import is_current, refreshed, version_now
 
         self.refuse_inside("refresh")
         source, options = self.versions.persistence(), self.versions.current().options
@@ -603,7 +604,7 @@ class Reasoner:
             raise CorollaryError(
                 "refresh() is for a store that reads a folder or a snapshot: open one with read_only=yes"
             )
-        if written == source.stamp:
+        if is_current(source, written):
             return False
         version, snapshot = version_now(source.place, options, self._terms_over, revive)
         for _ in self.versions.steps():  # changes of rules wait
