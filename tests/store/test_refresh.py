@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.strategies import examples
 from tests.trust.operations import PROGRAMS, check_closure, seen
 
 from corollary.language import CorollaryError
+from corollary.reasoner import opening
 from corollary.store import CorollaryStore
 
 ANIMAL = (EX.rex, RDF.type, EX.Animal)
@@ -177,3 +179,35 @@ def test_the_last_commit_is_seen_when_its_writer_has_left(
     assert reader.refresh() and ANIMAL in facts_of(reader)
     assert not reader.refresh()
     reader.close()
+
+
+def test_what_happens_while_a_reader_reads_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread changes the rules, then shows a later checkpoint: neither is taken back."""
+    graph = written(tmp_path)
+    reader = reading(tmp_path)
+    works: list[Callable[[], object]] = []
+    real = opening.version_now
+
+    def version_now(*args: Any) -> Any:
+        found = real(*args)
+        if works:
+            thread = Thread(target=works.pop())
+            thread.start()
+            thread.join()
+        return found
+
+    def show_more() -> None:
+        graph.add((EX.tom, RDF.type, EX.Dog))
+        store_of(graph).checkpoint()
+        assert reader.refresh()
+
+    graph.add((EX.rex, RDF.type, EX.Dog))
+    store_of(graph).checkpoint()
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "version_now", version_now)
+        works = [show_more, lambda: reader.use_rules("none")]
+        reader.refresh()
+    assert works == [] and (EX.tom, RDF.type, EX.Dog) in facts_of(reader)
+    assert ANIMAL not in facts_of(reader)
+    reader.close()
+    graph.close()
