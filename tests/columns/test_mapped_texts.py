@@ -57,15 +57,11 @@ def test_offsets_whose_differences_overflow(tmp_path: Path) -> None:
     arena, _, shared = TextTable.of_parts([(given.data, given.lengths)]).coded()
     offsets = np.array([0, (1 << 63) - 1, -2, arena.size])
     assert (np.diff(offsets) > 0).all()
-    columns: dict[str, tuple[str, np.ndarray]] = {
-        "texts": ("u1", arena),
-        "shared": ("u1", np.zeros_like(shared)),
-        "slots": ("u4", np.zeros(8)),
-        "offsets": ("i8", offsets),
-    }
     with written(tmp_path / "texts") as file:
-        for name, (dtype, column) in columns.items():
-            file.add(f"t.{name}", dtype, [column])
+        file.add("t.texts", "u1", [arena])
+        file.add("t.offsets", "i8", [offsets])
+        file.add("t.shared", "u1", [np.zeros_like(shared)])
+        file.add("t.slots", "u4", [np.zeros(8)])
         file.finish({})
     with pytest.raises(DamagedFile, match="one after the other"):
         MappedTextTable(ColumnFile(tmp_path / "texts"), "t", 3).texts_of(np.arange(3))

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tests.strategies import examples
 from tests.trust.operations import PROGRAMS, check_closure, seen
 
 from corollary.language import CorollaryError
+from corollary.reasoner import opening
 from corollary.store import CorollaryStore
 
 ANIMAL = (EX.rex, RDF.type, EX.Animal)
@@ -158,4 +161,53 @@ def test_only_readers_refresh(tmp_path: Path) -> None:
             store.refresh()
         with store.transaction(), pytest.raises(CorollaryError, match="inside a transaction"):
             store.refresh()
+    graph.close()
+
+
+@pytest.mark.parametrize("leave", [crash, CorollaryStore.close], ids=["killed", "closed"])
+def test_the_last_commit_is_seen_when_its_writer_has_left(
+    tmp_path: Path, leave: Callable[[CorollaryStore], None]
+) -> None:
+    """Though nothing is written then: the commit came before the last look."""
+    graph = written(tmp_path)
+    reader = reading(tmp_path)
+    graph.add((EX.rex, RDF.type, EX.Dog))
+    graph.commit()
+    assert reader.refresh() and ANIMAL not in facts_of(reader)
+    assert not reader.refresh()
+    leave(store_of(graph))
+    assert reader.refresh() and ANIMAL in facts_of(reader)
+    assert not reader.refresh()
+    reader.close()
+
+
+def test_what_happens_while_a_reader_reads_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread changes the rules, then shows a later checkpoint: neither is taken back."""
+    graph = written(tmp_path)
+    reader = reading(tmp_path)
+    works: list[Callable[[], object]] = []
+    real = opening.version_now
+
+    def version_now(*args: Any) -> Any:
+        found = real(*args)
+        if works:
+            thread = Thread(target=works.pop())
+            thread.start()
+            thread.join()
+        return found
+
+    def show_more() -> None:
+        graph.add((EX.tom, RDF.type, EX.Dog))
+        store_of(graph).checkpoint()
+        assert reader.refresh()
+
+    graph.add((EX.rex, RDF.type, EX.Dog))
+    store_of(graph).checkpoint()
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "version_now", version_now)
+        works = [show_more, lambda: reader.use_rules("none")]
+        reader.refresh()
+    assert works == [] and (EX.tom, RDF.type, EX.Dog) in facts_of(reader)
+    assert ANIMAL not in facts_of(reader)
+    reader.close()
     graph.close()

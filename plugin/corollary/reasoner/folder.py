@@ -176,6 +176,8 @@ class FolderInUse(CorollaryError):
 class Folder:
     """The folder of an open store. Its errors are ``CorollaryError``, which name the place and a remedy."""
 
+    is_beside_writer = False
+
     def __init__(
         self,
         place: Path,
@@ -806,6 +808,17 @@ def findings_in(place: Path, known: _Written | None = None) -> list[str]:
         return reader._findings(known)
     finally:
         reader.close()
+
+
+def has_writer(place: Path) -> bool:
+    """Whether a store has a folder open for writing, as far as the file system locks files."""
+    try:
+        _unlock(_locked(place, is_shared=True, create=False), os.getpid())
+    except FolderInUse:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def destroy(place: Path) -> None:

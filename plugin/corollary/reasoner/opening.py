@@ -18,9 +18,9 @@ from corollary.columns import TripleIndex
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.checkpoints import latest
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in
+from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in, has_writer
 from corollary.reasoner.options import Options
-from corollary.reasoner.persistence import stamp_of
+from corollary.reasoner.persistence import Persistence, Stamp, stamp_of
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.read_only_source import ReadOnlySource
 from corollary.reasoner.snapshot_file import MappedSnapshot
@@ -105,7 +105,7 @@ def _version_in_last_checkpoint(
         f"{place} is open for writing: its last checkpoint is read, without later commits", stacklevel=2
     )
     refusal = f"{place} was opened to be read only, and another store writes it: make changes there"
-    source = ReadOnlySource(place, refusal, partial(findings_in, place), stamp)
+    source = ReadOnlySource(place, refusal, partial(findings_in, place), stamp, is_beside_writer=True)
     return revive(snapshot.version(terms_over, options, source)), snapshot
 
 
@@ -122,6 +122,14 @@ def version_in_snapshot(
     if snapshot.closed.rules is not None or options.has_rules:
         snapshot.closed.refuse_others(options, place)
     return snapshot.version(terms_over, options, source), snapshot
+
+
+def is_current(source: Persistence[Version], written: Stamp) -> bool:
+    """Whether a source, whose stamp is ``written`` now, has nothing else to show.
+
+    When a writer leaves a folder, its last commit is shown instead of its last checkpoint.
+    """
+    return written == source.stamp and (not source.is_beside_writer or has_writer(source.place))
 
 
 def version_now(

@@ -46,6 +46,9 @@ class Persistence(Protocol[Version]):
     stamp: Stamp | None
     """That of a place that is read only, from before it was read."""
 
+    is_beside_writer: bool
+    """Whether the last checkpoint was read, because another store had the place open for writing."""
+
     @property
     def refusal(self) -> str:
         """Why a place that is read only is not written, and what to do."""

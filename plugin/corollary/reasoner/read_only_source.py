@@ -20,14 +20,20 @@ class ReadOnlySource:
     read_only = True
 
     def __init__(
-        self, place: Path, refusal: str, findings: Callable[[], list[str]], stamp: Stamp | None
+        self,
+        place: Path,
+        refusal: str,
+        findings: Callable[[], list[str]],
+        stamp: Stamp | None,
+        *,
+        is_beside_writer: bool = False,
     ) -> None:
         """``findings`` reads the source again, and returns what is wrong with it.
 
         ``stamp`` is that of the place before it was read.
         """
         self.place, self.refusal, self._findings = place, refusal, findings
-        self.stamp = stamp
+        self.stamp, self.is_beside_writer = stamp, is_beside_writer
 
     @staticmethod
     def of_file(place: Path, what: str, check: Callable[[], object]) -> ReadOnlySource:

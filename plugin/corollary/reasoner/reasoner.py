@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from corollary.program.components import Components
     from corollary.reasoner.explaining import Goal, Inconsistency
     from corollary.reasoner.opening import Adopt, Revive
+    from corollary.reasoner.snapshot_file import MappedSnapshot
     from corollary.reasoner.statistics import Statistics
     from corollary.reasoner.verification import Verification
 
@@ -588,25 +589,43 @@ class Reasoner:
         """Show what the folder, or the snapshot file, that was opened to be read contains now.
 
         Beside a store that writes the folder, this is its last checkpoint; else its last commit. Returns if
-        anything was written since the last look: if not, nothing is read; if so, the cost is that of opening.
+        anything was written since the last look, or the writer has left: if not, nothing is read; if so, the
+        cost is that of opening.
         What reads an older state goes on with it. ``revive`` and ``adopt`` are as for ``open_folder``.
 
         Raises CorollaryError if the reasoner is not one that reads a folder or a snapshot, in a transaction,
         and as ``open`` does; then nothing has changed.
         """
-        from corollary.reasoner.opening import refreshed, version_now
+        from corollary.reasoner.opening import is_current, version_now
 
         self.refuse_inside("refresh")
-        source, options = self.versions.persistence(), self.versions.current().options
-        written = None if source is None or not source.read_only else stamp_of(source.place)
-        if source is None or written is None:
-            raise CorollaryError(
-                "refresh() is for a store that reads a folder or a snapshot: open one with read_only=yes"
-            )
-        if written == source.stamp:
-            return False
-        version, snapshot = version_now(source.place, options, self._terms_over, revive)
+        while True:
+            source, options = self.versions.persistence(), self.versions.current().options
+            written = None if source is None or not source.read_only else stamp_of(source.place)
+            if source is None or written is None:
+                raise CorollaryError(
+                    "refresh() is for a store that reads a folder or a snapshot: open one with read_only=yes"
+                )
+            if is_current(source, written):
+                return False
+            version, snapshot = version_now(source.place, options, self._terms_over, revive)
+            if self._shows(version, snapshot, source, options, adopt):
+                return True
+
+    def _shows(
+        self,
+        version: Version,
+        snapshot: MappedSnapshot | None,
+        source: Persistence[Version],
+        options: Options,
+        adopt: Adopt,
+    ) -> bool:
+        """Show a version that was read; False if another thread has replaced the source, or the options."""
+        from corollary.reasoner.opening import refreshed
+
         for _ in self.versions.steps():  # changes of rules wait
+            if self.versions.persistence() is not source or self.versions.current().options is not options:
+                return False
             self._deriver.forget()
             program = None if snapshot is None else snapshot.closed.program(options)
             if snapshot is not None and program is not None:
