@@ -10,8 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-Stamp = tuple[tuple[int, int, int], ...]
-"""Number, size and time of change of each file of a place of storage: another one after a write."""
+Stamp = tuple[tuple[str, int, int, int], ...]
+"""Name, number, size and time of change of each file of a place of storage: another one after a write.
+
+Every checkpoint has a name of its own: times alone are as coarse as the clock of the file system."""
 
 FILES_WRITTEN = ("corollary.sqlite", "facts-*.snapshot")
 """The files of a folder that a commit, or a checkpoint, changes."""
@@ -19,12 +21,13 @@ FILES_WRITTEN = ("corollary.sqlite", "facts-*.snapshot")
 
 def stamp_of(place: Path) -> Stamp | None:
     """The stamp of a folder, or of a file; None if there is neither. No file is opened."""
-    names = [place] if place.is_file() else sorted(n for glob in FILES_WRITTEN for n in place.glob(glob))
     found = []
-    for name in names:
-        with suppress(FileNotFoundError):  # a snapshot that a later one has replaced
-            status = name.stat()
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    with suppress(OSError):  # of places that cannot be
+        names = [place] if place.is_file() else sorted(n for glob in FILES_WRITTEN for n in place.glob(glob))
+        for name in names:
+            with suppress(FileNotFoundError):  # a snapshot that a later one has replaced
+                status = name.stat()
+                found.append((name.name, status.st_ino, status.st_size, status.st_mtime_ns))
     return tuple(found) or None
 
 
