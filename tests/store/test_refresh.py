@@ -145,7 +145,7 @@ def test_a_snapshot_that_is_replaced_is_followed(tmp_path: Path) -> None:
     with pytest.raises(CorollaryError, match="damaged"):
         reader.refresh()
     place.unlink()
-    with pytest.raises(CorollaryError, match="is for a store that reads"):
+    with pytest.raises(CorollaryError, match="No such file"):
         reader.refresh()
     graph.close()
 

@@ -52,7 +52,7 @@ from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
-from corollary.reasoner.persistence import stamp_of
+from corollary.reasoner.persistence import Seen
 from corollary.reasoner.quads import Change, Quads, differences
 from corollary.reasoner.snapshot_file import Contents, MappedSnapshot, contents_of, write_snapshot
 from corollary.reasoner.tuning import (
@@ -189,7 +189,7 @@ class Folder:
             left.close()
         self._is_used: Callable[[Folder], bool] = is_used
         _opened_last[get_ident()] = self
-        self.place, self.read_only, self.stamp = place, read_only, stamp_of(place)
+        self.place, self.read_only = place, read_only
         self._process = os.getpid()
         self._written = _Written()
         self._proposed: _Written | None = None
@@ -248,6 +248,16 @@ class Folder:
             )
         if not self.read_only:
             run("COMMIT")
+
+    @property
+    def seen(self) -> Seen:
+        """The number of the last commit that was read or written."""
+        return (self._written.commit,)
+
+    def stored(self) -> Seen:
+        """The number of the last commit, before it is read."""
+        with self._complaints():
+            return (int(json.loads(self._manifest() or b"{}").get("commit", -1)),)
 
     @property
     def refusal(self) -> str:
