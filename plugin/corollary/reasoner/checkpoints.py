@@ -95,6 +95,11 @@ def file_of(place: Path, number: int) -> Path:
     return place / f"facts-{number}.snapshot"
 
 
+def number_of(file: Path) -> int:
+    """The number of a snapshot in a folder, by its name."""
+    return int(file.stem.removeprefix("facts-"))
+
+
 def opened(place: Path, checkpoint: Checkpoint) -> MappedSnapshot:
     """The snapshot of a checkpoint. Raises CorollaryError if it is damaged, or is not the recorded one."""
     snapshot = MappedSnapshot(checkpoint.file(place), REMEDY)

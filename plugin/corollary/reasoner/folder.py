@@ -53,7 +53,7 @@ from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
-from corollary.reasoner.persistence import stamp_of
+from corollary.reasoner.persistence import Seen
 from corollary.reasoner.quads import Change, Quads, differences
 from corollary.reasoner.snapshot_file import (
     Contents,
@@ -176,8 +176,6 @@ class FolderInUse(CorollaryError):
 class Folder:
     """The folder of an open store. Its errors are ``CorollaryError``, which name the place and a remedy."""
 
-    is_beside_writer = False
-
     def __init__(
         self,
         place: Path,
@@ -206,7 +204,6 @@ class Folder:
         self._in_background: Thread | None = None
         self._failure: CorollaryError | None = None  # of the last snapshot in the background
         with self._complaints():
-            self.stamp = stamp_of(place)
             if _is_other_than_folder(place):
                 raise CorollaryError(
                     f"{place} is a file, and a store is kept in a folder: name another place"
@@ -257,6 +254,16 @@ class Folder:
             )
         if not self.read_only:
             run("COMMIT")
+
+    @property
+    def seen(self) -> Seen:
+        """The number of the last commit that was read or written."""
+        return (self._written.commit,)
+
+    def stored(self) -> Seen:
+        """The number of the last commit, before it is read."""
+        with self._complaints():
+            return (int(json.loads(self._manifest() or b"{}").get("commit", -1)),)
 
     @property
     def refusal(self) -> str:
@@ -808,17 +815,6 @@ def findings_in(place: Path, known: _Written | None = None) -> list[str]:
         return reader._findings(known)
     finally:
         reader.close()
-
-
-def has_writer(place: Path) -> bool:
-    """Whether a store has a folder open for writing, as far as the file system locks files."""
-    try:
-        _unlock(_locked(place, is_shared=True, create=False), os.getpid())
-    except FolderInUse:
-        return True
-    except FileNotFoundError:
-        pass
-    return False
 
 
 def destroy(place: Path) -> None:

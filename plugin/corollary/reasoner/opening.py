@@ -16,11 +16,11 @@ from weakref import ref
 
 from corollary.columns import TripleIndex
 from corollary.language import CorollaryError, Program
-from corollary.reasoner.checkpoints import latest
+from corollary.reasoner.checkpoints import latest, number_of
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in, has_writer
+from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in
 from corollary.reasoner.options import Options
-from corollary.reasoner.persistence import Persistence, Stamp, stamp_of
+from corollary.reasoner.persistence import Seen, seen_in_file
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.read_only_source import ReadOnlySource
 from corollary.reasoner.snapshot_file import MappedSnapshot
@@ -95,7 +95,7 @@ def _version_in_last_checkpoint(
 
     Raises FolderInUse if there is none; CorollaryError if it is damaged.
     """
-    stamp, snapshot = stamp_of(place), latest(place)
+    snapshot = latest(place)
     if snapshot is None:
         raise FolderInUse(
             f"{place} is open already for writing, and has no checkpoint to read: call checkpoint() there, "
@@ -105,7 +105,7 @@ def _version_in_last_checkpoint(
         f"{place} is open for writing: its last checkpoint is read, without later commits", stacklevel=2
     )
     refusal = f"{place} was opened to be read only, and another store writes it: make changes there"
-    source = ReadOnlySource(place, refusal, partial(findings_in, place), stamp, is_beside_writer=True)
+    source = ReadOnlySource(place, refusal, partial(findings_in, place), (number_of(snapshot.place),))
     return revive(snapshot.version(terms_over, options, source)), snapshot
 
 
@@ -124,35 +124,34 @@ def version_in_snapshot(
     return snapshot.version(terms_over, options, source), snapshot
 
 
-def is_current(source: Persistence[Version], written: Stamp) -> bool:
-    """Whether a source, whose stamp is ``written`` now, has nothing else to show.
-
-    When a writer leaves a folder, its last commit is shown instead of its last checkpoint.
-    """
-    return written == source.stamp and (not source.is_beside_writer or has_writer(source.place))
-
-
-def version_now(
+def later_version(
     place: Path,
+    seen: Seen,
     options: Options,
     terms_over: Callable[[TermDictionary], TermView],
     revive: Revive,
-) -> tuple[Version, MappedSnapshot | None]:
-    """What a folder, or a snapshot file, contains now, for a reader: a version, and the snapshot it follows.
+) -> tuple[Version, MappedSnapshot | None] | None:
+    """What a folder, or a snapshot file, contains now: a version, and the snapshot it follows.
 
-    Beside a writer, this is the last checkpoint. Raises as ``Reasoner.open`` does.
+    None if a reader has ``seen`` it. Beside a writer, the last checkpoint is read, if it is later. Raises as
+    ``Reasoner.open`` does.
     """
-    if place.is_file():
-        version, snapshot = version_in_snapshot(place, options, terms_over)
-        return revive(version), snapshot
+    if not (place / DATABASE).is_file():
+        if seen_in_file(place) == seen:
+            return None
+        version, found = version_in_snapshot(place, options, terms_over)
+        return revive(version), found
     try:
         folder = Folder(place, read_only=True, is_used=lambda _: False)
     except FolderInUse:
+        snapshot = latest(place)
+        if snapshot is None or (number_of(snapshot.place),) <= seen:
+            return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # opening has warned
             return _version_in_last_checkpoint(place, options, terms_over, revive)
     try:
-        return _version_in(folder, options, terms_over, revive)
+        return None if folder.stored() == seen else _version_in(folder, options, terms_over, revive)
     finally:
         folder.close()
 

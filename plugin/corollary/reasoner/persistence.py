@@ -6,29 +6,23 @@ I, the materialisation, in a snapshot beside it. ``ReadOnlySource`` stands for w
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from corollary.kernels.limits import Progress
 
-Stamp = tuple[tuple[int, int, int], ...]
-"""Number, size and time of change of each file of a place of storage: another one after a write."""
-
-FILES_WRITTEN = ("corollary.sqlite", "facts-*.snapshot")
-"""The files of a folder that a commit, or a checkpoint, changes."""
+Seen = tuple[int, ...]
+"""What identifies the state of a place of storage that a reader has read."""
 
 
-def stamp_of(place: Path) -> Stamp | None:
-    """The stamp of a folder, or of a file; None if there is neither. No file is opened."""
-    names = [place] if place.is_file() else sorted(n for glob in FILES_WRITTEN for n in place.glob(glob))
-    found = []
-    for name in names:
-        with suppress(FileNotFoundError):  # a snapshot that a later one has replaced
-            status = name.stat()
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found) or None
+def seen_in_file(place: Path) -> Seen:
+    """The number, the size and the time of change of a file; nothing if there is none."""
+    try:
+        status = place.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 Version = TypeVar("Version", contravariant=True)
@@ -43,11 +37,10 @@ class Persistence(Protocol[Version]):
 
     place: Path
     read_only: bool
-    stamp: Stamp | None
-    """That of a place that is read only, from before it was read."""
 
-    is_beside_writer: bool
-    """Whether the last checkpoint was read, because another store had the place open for writing."""
+    @property
+    def seen(self) -> Seen:
+        """What was read: of a folder, the number of its last commit, or of the snapshot."""
 
     @property
     def refusal(self) -> str:

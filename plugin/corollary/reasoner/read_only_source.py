@@ -7,7 +7,7 @@ from pathlib import Path
 
 from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
-from corollary.reasoner.persistence import Stamp, stamp_of
+from corollary.reasoner.persistence import Seen, seen_in_file
 from corollary.reasoner.version import Version
 
 
@@ -19,21 +19,13 @@ class ReadOnlySource:
 
     read_only = True
 
-    def __init__(
-        self,
-        place: Path,
-        refusal: str,
-        findings: Callable[[], list[str]],
-        stamp: Stamp | None,
-        *,
-        is_beside_writer: bool = False,
-    ) -> None:
+    def __init__(self, place: Path, refusal: str, findings: Callable[[], list[str]], seen: Seen) -> None:
         """``findings`` reads the source again, and returns what is wrong with it.
 
-        ``stamp`` is that of the place before it was read.
+        ``seen`` identifies what is read.
         """
         self.place, self.refusal, self._findings = place, refusal, findings
-        self.stamp, self.is_beside_writer = stamp, is_beside_writer
+        self.seen = seen
 
     @staticmethod
     def of_file(place: Path, what: str, check: Callable[[], object]) -> ReadOnlySource:
@@ -41,7 +33,7 @@ class ReadOnlySource:
 
         ``check`` reads it again, and raises what is wrong with it.
         """
-        stamp = stamp_of(place)
+        seen = seen_in_file(place)
         refusal = (
             f"{place} is {what}, which is never written: keep the store in a folder with store.save(folder), "
             "then change it"
@@ -54,7 +46,7 @@ class ReadOnlySource:
                 return [str(error)]
             return []
 
-        return ReadOnlySource(place, refusal, findings, stamp)
+        return ReadOnlySource(place, refusal, findings, seen)
 
     def write(self, version: Version) -> None:
         """Write nothing: no change gets here (``Version.to_be_written``)."""

@@ -33,7 +33,7 @@ from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.deriving import Deriver
 from corollary.reasoner.options import Options, Rules
-from corollary.reasoner.persistence import Persistence, stamp_of
+from corollary.reasoner.persistence import Persistence
 from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
@@ -596,20 +596,19 @@ class Reasoner:
         Raises CorollaryError if the reasoner is not one that reads a folder or a snapshot, in a transaction,
         and as ``open`` does; then nothing has changed.
         """
-        from corollary.reasoner.opening import is_current, version_now
+        from corollary.reasoner.opening import later_version
 
         self.refuse_inside("refresh")
         while True:
             source, options = self.versions.persistence(), self.versions.current().options
-            written = None if source is None or not source.read_only else stamp_of(source.place)
-            if source is None or written is None:
+            if source is None or not source.read_only or not source.seen:
                 raise CorollaryError(
                     "refresh() is for a store that reads a folder or a snapshot: open one with read_only=yes"
                 )
-            if is_current(source, written):
+            later = later_version(source.place, source.seen, options, self._terms_over, revive)
+            if later is None:
                 return False
-            version, snapshot = version_now(source.place, options, self._terms_over, revive)
-            if self._shows(version, snapshot, source, options, adopt):
+            if self._shows(*later, source, options, adopt):
                 return True
 
     def _shows(
