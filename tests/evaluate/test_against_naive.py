@@ -66,17 +66,27 @@ def assert_same(facts: frozenset[Fact], program: Program, *, written_out: bool =
 
 
 def assert_same_visible(facts: frozenset[Fact], program: Program) -> None:
-    """They agree on what RDF allows, unless an individual is the same as a literal and shows its types."""
+    """They agree on what RDF allows, unless an individual is the same as a literal and shows its types.
+
+    If two literals are the same, either has all types of the other, also those that the oracle does not know.
+    """
     wanted, wanted_names = naive.closure(facts, program, INTEGERS)
     assume(not any(is_literal_and_more(fact) for fact in wanted))
     found, names = close(facts, program)
     assert naive.visible(found) == naive.visible(wanted)
-    assert names == wanted_names
+    unknown = {"dt-not-type"} if any(map(equates_literals, wanted)) else set()
+    assert set(names) - unknown == set(wanted_names) - unknown
 
 
 def is_literal_and_more(fact: Fact) -> bool:
     subject, predicate, object_ = fact
     return predicate == IRI(OWL + "sameAs") and isinstance(subject, Literal) != isinstance(object_, Literal)
+
+
+def equates_literals(fact: Fact) -> bool:
+    subject, predicate, object_ = fact
+    ends_are_literals = isinstance(subject, Literal) and isinstance(object_, Literal)
+    return predicate == IRI(OWL + "sameAs") and ends_are_literals and subject != object_
 
 
 def triples(program: Program) -> Iterator[Triple]:
@@ -227,3 +237,16 @@ def test_individual_that_is_a_literal() -> None:
     wanted: Fact = (some.INDIVIDUALS[0], RDF_TYPE, IRI(XSD + "integer"))
     assert wanted in naive.closure(facts, load_profile("owl2rl"), INTEGERS)[0]
     assert wanted in close(facts, load_profile("owl2rl"))[0]
+
+
+def test_literals_that_are_equated_have_each_others_types() -> None:
+    """1 is a positive integer, and so is 0 then: the engine says so, the oracle knows xsd:integer only."""
+    prop = IRI("http://example.org/p")
+    facts: frozenset[Fact] = frozenset(
+        {
+            (prop, RDF_TYPE, IRI(OWL + "FunctionalProperty")),
+            (some.INDIVIDUALS[0], prop, some.NUMBERS[0]),
+            (some.INDIVIDUALS[0], prop, some.NUMBERS[1]),
+        }
+    )
+    assert_same_visible(facts, load_profile("owl2rl"))
