@@ -313,6 +313,7 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "corollary.kernels.limits._NO_WORK.threads = 3\n"
         "import corollary.columns.pairs\n"
         "corollary.columns.pairs.MIN_KEYS_MERGED = corollary.columns.key_sort.MAX_KEYS_FOR_NP_SORT = 0\n"
+        "corollary.columns.key_sort._seconds_per_key = lambda: 1\n"  # as where comparing is slow
         "import corollary.closure.reachability\n"
         "corollary.closure.reachability.MIN_STEPS_WALKED = 0\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n{VALUES}\n"

@@ -25,7 +25,7 @@ from tests.strategies import MORE_EXAMPLES, thorough
 
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import BlankNode, Program, UnstratifiableError, constant_text, parse_program
-from corollary.language.errors import InputError
+from corollary.language.errors import Diagnostic, InputError
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import encoded_tables, update, update_tables
@@ -53,7 +53,7 @@ def closed(facts: frozenset[Fact], program: Program) -> EncodedDataSet:
     dictionary = TermDictionary()
     view = materialise_here(load(facts, dictionary), program, dictionary)
     if view.has_suspended_rules:
-        raise UnstratifiableError(())
+        raise UnstratifiableError((Diagnostic("rules are suspended"),))
     mark = fingerprint(program)
     parts = view.explicit, view.inferred(), program.name
     return EncodedDataSet(dictionary, *parts, generalised=view.generalised(), fingerprint=mark)
