@@ -206,3 +206,15 @@ def test_some_subjects() -> None:
     assert first.some_subjects(7, 4).tolist() == []
     moved = Relation(base, added=Pairs(packed([(2, 6), (3, 6)])), removed=Pairs(packed([(1, 6)])))
     assert moved.some_subjects(6, 4).tolist() == [2, 3]
+
+
+def test_facts_that_another_thread_counts_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relation that is being extended is counted by a reader: the larger one has the right count."""
+    relation, plus = Relation(Pairs(sorted_keys({(1, 2), (3, 4)}))), Pairs.plus
+
+    def counted(added: Pairs, new: Pairs) -> Pairs:
+        assert relation.legal_count() == 2
+        return plus(added, new)
+
+    monkeypatch.setattr(Pairs, "plus", counted)
+    assert relation.plus_new(Pairs(sorted_keys({(5, 6)}))).legal_count() == 3

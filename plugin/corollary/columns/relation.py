@@ -116,7 +116,8 @@ class Relation:
         base, added, removed = self._parts
         if not new.keys.size:
             return self
-        legal = new.count_below(FIRST_LITERAL_KEY) if self._legal >= 0 else 0
+        known = self._legal  # read once: another thread may count meanwhile
+        legal = known + new.count_below(FIRST_LITERAL_KEY) if known >= 0 else known
         has_literals = self._has_literals
         if has_literals is False:
             has_literals = new.has_second_from(FIRST_LITERAL)
@@ -124,8 +125,7 @@ class Relation:
             returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
         relation = Relation(base, added.plus(new), removed, self._copied)
-        if self._legal >= 0:
-            relation._legal = self._legal + legal
+        relation._legal = legal
         relation._has_literals = has_literals
         return relation
 
