@@ -36,6 +36,7 @@ from benchmarks.workloads.sparql import (
 from numpy.typing import NDArray
 from rdflib import Graph, Literal
 
+from corollary.columns.pairs import distinct
 from corollary.sparql import intersections
 from corollary.store import CorollaryStore
 
@@ -68,7 +69,7 @@ def edges(nodes: int, number: int, exponent: float, random: np.random.Generator)
     weights = np.arange(1, nodes + 1) ** -exponent
     names = random.permutation(nodes)
     ends = names[random.choice(nodes, (2, number + number // 2), p=weights / weights.sum())]
-    keys = np.unique(ends[0] * nodes + ends[1])
+    keys = distinct(ends[0] * nodes + ends[1])
     keys = random.permutation(keys[keys // nodes != keys % nodes])[:number]
     return np.stack((keys // nodes, keys % nodes))
 
@@ -80,8 +81,8 @@ def tables(nodes: int, number: int) -> dict[str, Edges]:
     for name in STAR:
         subjects = random.choice(nodes, nodes // (2 if name == "p" else 5), replace=False)
         objects = random.integers(0, nodes, (FACTS_PER_SUBJECT, subjects.size))
-        pairs = np.stack((np.tile(subjects, FACTS_PER_SUBJECT), objects.ravel()))
-        found[name] = np.unique(pairs, axis=1)
+        keys = distinct(np.tile(subjects, FACTS_PER_SUBJECT) * nodes + objects.ravel())
+        found[name] = np.stack((keys // nodes, keys % nodes))
     return found
 
 

@@ -178,7 +178,7 @@ def test_everything_together(facts: frozenset[Fact], program: Program) -> None:
     some.programs(st.one_of(some.rules_with_not(), some.rules_with_filter(), some.rules_with_bind())),
 )
 def test_in_slices(facts: frozenset[Fact], program: Program) -> None:
-    """Every join runs in slices of one row, and every column is dropped as soon as nobody reads it."""
+    """Every join runs in slices of one row, and a column is dropped after the last step that reads it."""
     assume(is_stratified(program))
     with pytest.MonkeyPatch.context() as patch:
         for module in (next_join, run_plan):

@@ -373,7 +373,7 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
 
 @contextmanager
 def monkeypatched_digest() -> Iterator[None]:
-    """A data set has another checksum at each look, as if somebody wrote it anew."""
+    """A data set has another checksum at each look, as if another process wrote it meanwhile."""
     numbers = count()
     original = encoded_tables.open_encoded
 

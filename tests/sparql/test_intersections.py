@@ -97,7 +97,7 @@ def test_a_clique_takes_the_shortest_of_three_lists(monkeypatch: pytest.MonkeyPa
         graph.add((EX[f"n{number % 9}"], EX.knows, EX[f"leaf{number}"]))
     names = "abcd"
     triples = " . ".join(f"?{a} x:knows ?{b}" for a in names for b in names if a < b)
-    cliques = 9 * 8 * 7 * 6 // 24  # a leaf knows nobody, and is known by one node
+    cliques = 9 * 8 * 7 * 6 // 24  # a leaf has no edge to others, and one from a node
     for rows in (1, 1 << 20):
         monkeypatch.setattr(pattern_joins, "ROWS_PER_CHUNK", rows)
         found = graph.query(f"SELECT (COUNT(*) AS ?n) {{ {triples} }}", initNs={"x": EX})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from corollary.cli.tuning import MAX_PREDICATES_LISTED
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
     from corollary.cli.pipeline import Run
 
@@ -51,12 +52,8 @@ def tables(data: dict[str, Any], prefixes: Iterable[tuple[str, str]]) -> list[Re
     from rich.table import Table
     from rich.text import Text
 
-    facts = Table("facts", box=box.SIMPLE_HEAD, show_header=False)
-    facts.add_column(justify="right")
-    for name in ("explicit", "inferred", "total", "rounds", "inconsistencies"):
-        facts.add_row(name, f"{data[name]:,}")
-    for name, seconds in data["seconds"].items():
-        facts.add_row(name, f"{seconds:.3f} s")
+    names = "explicit", "inferred", "total", "rounds", "inconsistencies"
+    facts = counts_table({name: data[name] for name in names}, data["seconds"])
     predicates = Table(box=box.SIMPLE_HEAD)
     predicates.add_column("largest predicates")
     for heading in ("explicit", "inferred", "total"):
@@ -66,6 +63,20 @@ def tables(data: dict[str, Any], prefixes: Iterable[tuple[str, str]]) -> list[Re
         predicate = Text(shortened(row["predicate"], prefixes), overflow="fold")
         predicates.add_row(predicate, *(f"{count:,}" for count in counts))
     return [facts, predicates]
+
+
+def counts_table(counts: Mapping[str, int | str], seconds: Mapping[str, float]) -> Table:
+    """A table of counts, and of the seconds of the stages."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table("facts", box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(justify="right")
+    for name, value in counts.items():
+        table.add_row(name, value if isinstance(value, str) else f"{value:,}")
+    for name, time in seconds.items():
+        table.add_row(name, f"{time:.3f} s")
+    return table
 
 
 def shortened(term: str, prefixes: Iterable[tuple[str, str]]) -> str:

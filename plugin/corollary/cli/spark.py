@@ -13,6 +13,7 @@ import click
 from corollary.cli.commands import main
 from corollary.cli.group import Mistake
 from corollary.cli.input_options import DEFAULT_RULES, rules_option
+from corollary.cli.materialisation_summary import counts_table
 from corollary.cli.output import print_json, print_tables
 from corollary.cli.pipeline import load_program
 from corollary.cli.progress import showing
@@ -282,15 +283,6 @@ def _print(report: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(report, to_stderr=False)
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table("facts", box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(justify="right")
-    for name, value in report.items():
-        if name == "seconds":
-            for stage, seconds in value.items():
-                table.add_row(stage, f"{seconds:.3f} s")
-        else:
-            table.add_row(name.replace("_", " "), value if isinstance(value, str) else f"{value:,}")
-    print_tables([table], to_stderr=False)
+    seconds = report.pop("seconds")
+    counts = {name.replace("_", " "): value for name, value in report.items()}
+    print_tables([counts_table(counts, seconds)], to_stderr=False)

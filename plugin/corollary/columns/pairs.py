@@ -117,14 +117,7 @@ def sorted_unique(keys: Keys) -> Keys:
     if keys.size > MAX_ROWS_UNRESERVED:
         reserve(keys.nbytes)
     keys = sort_keys(apart(keys.size, keys.copy))
-    return apart(keys.size, partial(_without_duplicates, keys))
-
-
-def _without_duplicates(keys: Keys) -> Keys:
-    """The distinct keys of sorted ones: the same array if these are distinct."""
-    fresh = np.ones(keys.size, np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-    return keys[fresh] if np.count_nonzero(fresh) < fresh.size else keys
+    return apart(keys.size, partial(distinct_of_sorted, keys))
 
 
 def ascending(keys: Keys) -> Keys:

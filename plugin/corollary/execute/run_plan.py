@@ -96,7 +96,7 @@ def run(
 
 
 def _without_unread(batch: Batch, steps: Plan, wanted: Collection[int]) -> Batch:
-    """The batch without the columns that nobody reads: no later join or filter, nor the caller."""
+    """The batch with only the columns that later joins and filters, or the caller, read."""
     read = set(wanted)
     for step in steps:
         if isinstance(step, Join):

@@ -244,7 +244,7 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, size
     hashes = np.empty(1024, np.uint32)
     for first in range(0, size, hashes.size):
         count = min(hashes.size, size - first)
-        known: Place = 0  # so many bytes of the head are in place: neighbours share about as much
+        known: Place = 0  # bytes of the head in ``text``: texts one after the other share about as many
         for row in range(count):  # all hashes first: so the processor waits for many slots at once
             number = first + row
             begin = offsets[number]

@@ -36,7 +36,7 @@ Notify = Callable[[str], None]
 class Doing(str):
     """What goes on until the next one is reported: the name of a stage, or the outcome of a round.
 
-    ``facts`` are those that there are so far; 0 if nobody knows.
+    ``facts`` is the number of facts so far; 0 if it is not known.
     """
 
     def __new__(cls, said: str, facts: int = 0) -> Doing:

@@ -40,7 +40,7 @@ class TaskContent:
         self._chunks: dict[int, list[pa.Table]] = {}
         for table in large_tables(batches):
             parts = table.column("part").to_numpy()
-            for part in np.unique(parts).tolist():
+            for part in np.flatnonzero(np.bincount(parts)).tolist():
                 self._take(part, table.filter(pa.array(parts == part)))
 
     def _take(self, part: int, rows: pa.Table) -> None:
