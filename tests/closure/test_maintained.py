@@ -18,6 +18,7 @@ from tests.strategies import thorough
 
 from corollary.closure import maintained
 from corollary.closure.maintained import MaintainedClosure
+from corollary.closure.tuning import TIMES_CLOSED_BEFORE_SORTING
 
 Facts = set[Pair]
 
@@ -94,6 +95,38 @@ def test_every_change_is_followed(form: str, few: int, edges: int, history: list
         patch.object(maintained, "MIN_FACTS_PER_NEW_FACT", 0),
     ):
         follow(form, history)
+
+
+@pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
+@pytest.mark.parametrize("times", [0, 1])
+@thorough(100)
+@given(changes)
+def test_a_dense_closure_is_computed_anew_before_it_is_sorted(
+    form: str, times: int, history: list[Change]
+) -> None:
+    with (
+        patch.object(maintained, "MIN_PAIRS_PER_FACT_IF_DENSE", 0),
+        patch.object(maintained, "TIMES_CLOSED_BEFORE_SORTING", times),
+        patch.object(maintained, "MAX_EDGES_BY_PRODUCT", 0),
+        patch.object(maintained, "MIN_FACTS_PER_NEW_FACT", 0),
+    ):
+        follow(form, history)
+
+
+def test_sorting_is_put_off_for_some_additions() -> None:
+    edges = [(node, node + 1) for node in range(20)]
+    last = sorted_keys({edges.pop()})
+    closed = {(x, z) for x in range(20) for z in range(20) if x < z} | {(19, 20)}
+    closure, answers = MaintainedClosure(relation(set(edges))), []
+    with (
+        patch.object(maintained, "MIN_PAIRS_PER_FACT_IF_DENSE", 1),
+        patch.object(maintained, "MIN_FACTS_PER_NEW_FACT", 0),
+    ):
+        for _ in range(2 * TIMES_CLOSED_BEFORE_SORTING):
+            found = closure.extend(last, last, relation(closed))
+            answers.append(found is None)
+    before = TIMES_CLOSED_BEFORE_SORTING
+    assert answers == [True] * before + [False] + [True] * (before - 1)
 
 
 @pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])

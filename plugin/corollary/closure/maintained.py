@@ -21,7 +21,13 @@ import numpy as np
 
 from corollary.closure.compressed_relation import closure_of
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
-from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
+from corollary.closure.tuning import (
+    MAX_EDGES_BY_PRODUCT,
+    MIN_EDGES_PER_JOINED,
+    MIN_FACTS_PER_NEW_FACT,
+    MIN_PAIRS_PER_FACT_IF_DENSE,
+    TIMES_CLOSED_BEFORE_SORTING,
+)
 from corollary.columns import Relation
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
@@ -60,6 +66,7 @@ class MaintainedClosure:
         self._edges = edges
         self._deleted = NO_KEYS
         self._deleted_edges = NO_KEYS
+        self._times_closed = 0  # since a dense R was sorted by objects
 
     @property
     def edges(self) -> Relation:
@@ -129,8 +136,9 @@ class MaintainedClosure:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
         ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, or more
-        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new. A few new edges are joined
-        with what reaches them and what they reach, if these pairs are fewer than the external facts.
+        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new, or if R is dense and must
+        be sorted by objects, or half of it looked at. A few new edges are joined with what reaches them and
+        what they reach, if these pairs are fewer than the external facts.
         """
         self.external = self.external.plus(new)
         new, self.restored = union(new, self.restored), NO_KEYS
@@ -139,7 +147,8 @@ class MaintainedClosure:
         else:
             self._edges = self._edges.plus(new_edges)
             known = len(self.external) + len(self._edges)
-        if closed.is_compressed:
+        is_dense = len(closed) > MIN_PAIRS_PER_FACT_IF_DENSE * known
+        if closed.is_compressed or (is_dense and self._closes_first(closed)):
             return None
         if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT and _joined(new, closed) <= known:
             return _by_product(new, closed, symmetric=self.symmetric)
@@ -152,7 +161,16 @@ class MaintainedClosure:
         rows, sources = closed.subjects_of(firsts(new_edges))
         longer = sorted_unique(pack(sources, seconds(new_edges)[rows]))
         seeds = union(new, longer[~closed.contains(longer)])
-        return Paths(self.edges, Relation(Pairs(seeds))).starting(distinct_of_sorted(firsts(seeds)))
+        sources = distinct_of_sorted(firsts(seeds))
+        if is_dense and 2 * int(closed.subject_counts(sources).sum()) > len(closed):
+            return None
+        return Paths(self.edges, Relation(Pairs(seeds))).starting(sources)
+
+    def _closes_first(self, closed: Relation) -> bool:
+        """Whether a dense R is closed anew, before it is sorted by objects after some such times."""
+        is_sorted = closed.parts[0].has_by_object or self._times_closed >= TIMES_CLOSED_BEFORE_SORTING
+        self._times_closed = 0 if is_sorted else self._times_closed + 1
+        return not is_sorted
 
     def lose(
         self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool

@@ -8,6 +8,17 @@ MIN_FACTS_PER_NEW_FACT = 32
 one new edge in 32 takes half of the time of closing anew in a tree and a sparse graph, as long in a dense one
 (15 ms), and 1.5 times as long where few edges join large parts; one in 8 takes 1.6 to 2.2 times as long."""
 
+MIN_PAIRS_PER_FACT_IF_DENSE = 40
+"""Pairs of a dense closure per external fact and edge. To sort them by objects, or to list most of them,
+takes longer than to compute a dense closure anew. Measured: with 80 pairs each 2 ms instead of 4 to 5 (3,300
+edges), with 65 1 ms instead of 6 to 8 (8,000 edges), with 490 22 instead of 140 (28,000 edges); but with 30
+16 instead of 9 (chains of 60)."""
+
+TIMES_CLOSED_BEFORE_SORTING = 6
+"""Additions for which a dense closure is computed anew before it is sorted by objects, once for all that
+follow. Measured: sorting takes 4 to 7 times as long as computing it anew, then an edge takes 0.6 ms instead
+of 2 (8,000 edges), and 2.6 instead of 22 (28,000 edges)."""
+
 MIN_EDGES_PER_JOINED = 4
 """Edges per pair of a new edge and a source that reaches it. With fewer, the closures with and without the
 new edges are compared. Measured: that is up to five times as fast with 10,000 nodes and 100,000 edges, and
