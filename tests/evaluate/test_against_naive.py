@@ -187,6 +187,19 @@ def test_in_slices(facts: frozenset[Fact], program: Program) -> None:
         assert_same(facts, program, written_out=False)
 
 
+@thorough
+@given(
+    some.number_fact_sets,
+    some.programs(st.one_of(some.rules_with_not(), some.rules_with_filter(), some.rules_with_bind())),
+)
+def test_with_shared_tests(facts: frozenset[Fact], program: Program) -> None:
+    """Joins that bind nothing for the conclusion are run on the distinct values that they read."""
+    assume(is_stratified(program))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 1)
+        assert_same(facts, program, written_out=False)
+
+
 @pytest.mark.parametrize("profile", ["rhodf", "rdfs"])
 @thorough
 @given(facts=ontology.ontologies(ontology.rdfs_axioms, ontology.meta_axioms))

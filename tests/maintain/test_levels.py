@@ -20,7 +20,7 @@ from tests.strategies import EXAMPLE, thorough
 from corollary.columns import Delta
 from corollary.evaluate import materialise
 from corollary.evaluate.precedence import Precedence
-from corollary.execute import next_join
+from corollary.execute import next_join, run_plan
 from corollary.language import IRI, parse_program
 from corollary.language.model import OWL, RDF_TYPE, RDFS
 from corollary.maintain import final_schema
@@ -154,6 +154,7 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triggers, "MAX_EXTENT_COMPARED", 0)
     monkeypatch.setattr(next_join, "MIN_ROWS_TO_ESTIMATE", 2)
     monkeypatch.setattr(next_join, "MIN_ROWS_SAVED", 1)
+    monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 1)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -10,14 +10,19 @@ import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.key_sort import sort_keys
-from corollary.columns.pairs import firsts, pack, seconds, sorted_unique
+from corollary.columns.pairs import contains, firsts, pack, seconds, sorted_unique
 from corollary.columns.pairs import join as join_keys
 from corollary.execute.batches import Batch, distinct_values, join, join_for, product
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
 from corollary.execute.next_join import next_join, order_of_groups, slices_of
-from corollary.execute.tuning import MAX_GUARD_FANOUT, MIN_FACTS_PER_GROUP, MIN_ROWS_TO_ESTIMATE
+from corollary.execute.tuning import (
+    MAX_GUARD_FANOUT,
+    MIN_FACTS_PER_GROUP,
+    MIN_ROWS_TO_ESTIMATE,
+    MIN_ROWS_TO_SHARE_TESTS,
+)
 from corollary.kernels.limits import current, reserve
 from corollary.kernels.sorted import Column
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
@@ -71,6 +76,8 @@ def run(
     current().where = rule
     waiting = plan
     while waiting:
+        if wanted and (read := _tested(waiting, batch, wanted)):
+            return _semi_join(waiting, read, facts, rule, context, batch)
         number = next_join(waiting, batch, facts)
         step, waiting = waiting[number], (*waiting[:number], *waiting[number + 1 :])
         if wanted and batch.size >= MIN_ROWS_TO_ESTIMATE:
@@ -93,6 +100,46 @@ def run(
         if not batch.size:
             break
     return batch
+
+
+def _tested(steps: Plan, batch: Batch, wanted: Collection[int]) -> list[int]:
+    """The variables that decide whether a row has a match, if only joins are left that bind nothing wanted.
+
+    Returns one or two variables; none if the joins read more, or all variables of the batch, or if one join
+    is left, which takes no longer than finding the combinations.
+    """
+    if batch.size < MIN_ROWS_TO_SHARE_TESTS or len(steps) < 2 or not batch.columns.keys() >= set(wanted):
+        return []
+    read: set[int] = set()
+    for step in steps:
+        if not isinstance(step, Join):
+            return []
+        read |= batch.columns.keys() & {step.atom.s, step.atom.p, step.atom.o}
+    return sorted(read) if len(read) <= 2 and len(read) < len(batch.columns) else []
+
+
+def _semi_join(
+    steps: Plan,
+    read: Sequence[int],
+    facts: Mapping[Age, TripleIndex],
+    rule: CompiledRule,
+    context: ExecutionContext,
+    batch: Batch,
+) -> Batch:
+    """The rows for which the steps find a match: each combination of the ``read`` variables is tested once.
+
+    Example: ``a[?y, ?z] :- f[?x, ?y], m[?x, ?w], f[?w, ?z]``, candidates (y, z) joined with f[?x, ?y].
+    Whether a row (y, z, x) has a match depends on x and z only.
+    """
+    first, last = read[0], read[-1]
+    keys = pack(batch.columns[first], batch.columns[last])
+    tested = sorted_unique(keys)
+    start = Batch(tested.size, {first: firsts(tested), last: seconds(tested)})
+    found = run(steps, facts, rule, context, start, read)
+    if not found.size:
+        return Batch.none()
+    matching = sorted_unique(pack(found.columns[first], found.columns[last]))
+    return batch.take(contains(matching, keys))
 
 
 def _without_unread(batch: Batch, steps: Plan, wanted: Collection[int]) -> Batch:
