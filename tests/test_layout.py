@@ -277,7 +277,6 @@ def test_every_constant_has_its_text() -> None:
 
 
 MADE_LATER = {
-    "plugin/corollary/columns/mapped_pairs.py::MappedPairs": "both orders are read when used",
     "plugin/corollary/columns/mapped_pairs.py::PartOfPairs": "``keys`` are read when they are used",
     "plugin/corollary/columns/mapped_texts.py::MappedTextTable": "whole arrays are read when used",
     "plugin/corollary/columns/pairs.py::Difference": "``keys`` are computed when they are used",

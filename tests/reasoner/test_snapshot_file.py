@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.strategies import Fact, thorough
 
 from corollary.columns import mapped_pairs
 from corollary.generators import generate
+from corollary.kernels.interrupts import uncollected
 from corollary.language import CorollaryError, constant_text, parse_program
 from corollary.language.errors import InputError
 from corollary.reasoner import Reasoner, deriving, snapshot_file
@@ -51,6 +53,21 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of four keys, so that small relations have several."""
     for module in (mapped_pairs, snapshot_file):
         monkeypatch.setattr(module, "KEYS_PER_CHUNK", 4)
+
+
+def test_the_search_for_garbage_goes_on(university: tuple[Reasoner, Path]) -> None:
+    """Relations are made without it. It is on afterwards, also after a failure, unless it was off before."""
+    during = uncollected(gc.isenabled)
+    assert gc.isenabled() and not during
+    with pytest.raises(ZeroDivisionError):
+        uncollected(lambda: 1 // 0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        MappedSnapshot(university[1])
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def small(rules: str = "owl2rl") -> Graph:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rdflib import RDF, RDFS, Dataset, Literal, Namespace
+from rdflib import RDF, RDFS, Dataset, Graph, Literal, Namespace
 from tests.strategies import thorough
 
+from corollary.columns.mapped_pairs import PartOfPairs
 from corollary.reasoner import state
 from corollary.reasoner.state import View
+from corollary.sparql.rdf_terms import INFERRED
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -49,6 +51,33 @@ def shown(view: View) -> set[tuple[int, int, int]]:
     }
 
 
+def test_inferred_facts_are_found_by_predicate() -> None:
+    """A query of the inferred graph reads the facts of its predicates, and no others."""
+    store = CorollaryStore(rules="rdfs")
+    graph = Graph(store)
+    graph.add((EX.p, RDFS.subPropertyOf, EX.q))
+    graph.add((EX.p, RDFS.subPropertyOf, EX.r))
+    for fact in ((EX.b, EX.p, EX.c), (EX.c, EX.q, EX.a), (EX.c, EX.r, EX.a)):
+        graph.add(fact)
+    query = f"SELECT ?s ?o {{ GRAPH <{INFERRED}> {{ ?s <{EX.q}> ?o }} }}"
+    assert list(graph.query(query)) == [(EX.b, EX.c)]
+    version = store.reasoner.settled()
+    view, terms = version.state.inferred, version.terms
+    pairs = {terms[p]: relation.parts[0] for p, relation in view.shown.relations()}
+    late = {p: one for p, one in pairs.items() if isinstance(one, PartOfPairs)}
+    assert [p for p, one in late.items() if _has_keys(one)] == [EX.q]
+    assert late.keys() == {EX.q, EX.r}
+    assert len(view) == len(set(view.match(None, None, None))) == len(shown(view))
+
+
+def _has_keys(pairs: PartOfPairs) -> bool:
+    try:
+        object.__getattribute__(pairs, "keys")
+    except AttributeError:
+        return False
+    return True
+
+
 @thorough(150)
 @given(steps, st.booleans(), st.sampled_from(["rdfs", "owl2rl"]))
 @example([(True, {(None, 3), (EX.g, 3)}), (True, {(None, 3)}), (True, {(EX.g, 3)})], False, "rdfs")
@@ -75,3 +104,9 @@ def test_views_follow(
                 for view in (now.everything, *map(now.home, ids)):
                     fresh = View(view.index, view.explicit, view.union)
                     assert shown(view) == shown(fresh)
+                result = now.materialisation
+                assert result is not None
+                inferred = result.inferred()
+                assert shown(now.inferred) == shown(View(inferred, inferred))
+                assert set(now.inferred.match(None, None, None)) == shown(now.inferred)
+                assert len(now.inferred) == len(shown(now.inferred))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from corollary.language import CorollaryError
 
 MAGIC = b"\x89COROCOL"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 BLOCK_BYTES = 1 << 18
 ALIGNMENT = 64
 FIRST_BYTE = 4096

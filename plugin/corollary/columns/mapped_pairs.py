@@ -196,8 +196,8 @@ class MappedPairs(Pairs):
 
     def __init__(self, orders: MappedOrders, start: int, end: int, counts: tuple[int, int]) -> None:
         """The pairs from place ``start`` to ``end``; ``counts`` of distinct first and second halves."""
-        super().__init__(NO_KEYS)
-        del self.keys, self._by_object
+        # as Pairs.__init__, without ``keys`` and ``_by_object``: a file may have many relations
+        self._distinct = self._distinct_by_object = self._view = self._by_object_view = None
         self._orders, self._start, self._end, self._counts = orders, start, end, counts
 
     def __getattr__(self, name: str) -> Keys:

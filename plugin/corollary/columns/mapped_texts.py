@@ -14,7 +14,7 @@ from corollary.columns.column_file import Column, ColumnFile, ColumnWriter
 from corollary.columns.tuning import SLOTS_PER_FIND
 from corollary.kernels.byte_texts import Bytes, Numbers, Places, Slots
 from corollary.kernels.tuning import TEXTS_PER_HEAD
-from corollary.terms.texts import ABSENT, Coded, Texts, TextTable
+from corollary.terms.texts import ABSENT, Coded, Texts, TextTable, with_ending
 
 
 def write_texts(file: ColumnWriter, name: str, table: TextTable, count: int) -> None:
@@ -93,7 +93,7 @@ class MappedTextTable(TextTable):
         if shared > of_head or shared + end == begin:
             raise self._file.damage("a text shares what is not there")
         self._file.check(texts.offset + first, end - first)
-        return bytes(content[first : first + shared]) + bytes(content[begin:end])
+        return bytes(content[first : first + shared]) + with_ending(bytes(content[begin:end]))
 
     def find(self, text: str) -> int | None:
         """As ``TextTable.find``."""

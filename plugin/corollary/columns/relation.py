@@ -76,8 +76,9 @@ class Relation:
     @staticmethod
     def of_known(pairs: Pairs, legal: int) -> Relation:
         """The relation of some pairs, of which ``legal`` have no literal as subject: nothing is read."""
-        relation = Relation(pairs)
-        relation._legal = legal
+        relation = Relation.__new__(Relation)  # a snapshot may have many relations
+        relation._parts, relation.size, relation._copied = (pairs, NO_PAIRS, NO_PAIRS), len(pairs), 0
+        relation._legal, relation._has_literals = legal, None
         return relation
 
     def __len__(self) -> int:

@@ -8,6 +8,9 @@ two places, whatever its number. Example, after the head ``<http://a/b/c1>``:
 
     <http://a/b/c23>: 13 bytes shared, 23> in the arena
 
+An ending that many literals have (``ENDINGS``) takes one byte of the arena: its *code*, which is no byte of
+UTF-8. Example: ``"1"^^<http://www.w3.org/2001/XMLSchema#integer>`` is ``"1`` and the byte F6.
+
 ``slots`` is an open-addressing hash table of the numbers, with linear probing. Probing starts at the slot
 that the upper bits of the hash give. A slot is 0 if free, else number + 1 in as many bits as the number of
 slots takes, and the lower bits of the hash in the others: a text is compared only if these are equal.
@@ -30,6 +33,19 @@ Numbers = NDArray[np.uint32]
 
 MAX_SHARED = 255
 """Bytes that a text shares with its head at most: the number is stored in a byte."""
+
+_SHORT = ("integer", "decimal", "double", "float", "boolean", "date", "dateTime", "gYear", "int", "anyURI")
+ENDINGS = (b'"@en', *(f'"^^<http://www.w3.org/2001/XMLSchema#{name}>'.encode() for name in _SHORT))
+"""The endings with a code, in the order of their codes: F5, F6 ... FF. A part of the format of snapshots."""
+
+FIRST_CODE, MAX_ENDING = 256 - len(ENDINGS), max(map(len, ENDINGS))
+
+ENDING_BYTES: Bytes = np.frombuffer(bytearray(b"".join(ENDINGS)), np.uint8)
+ENDING_PLACES: Places = np.zeros(257, np.int64)
+"""The ending of the byte c is ``ENDING_BYTES[ENDING_PLACES[c]:ENDING_PLACES[c + 1]]``; it may be empty."""
+ENDING_PLACES[FIRST_CODE + 1 :] = np.cumsum([len(ending) for ending in ENDINGS])
+
+_QUOTE = ord('"')
 
 
 @kernel
@@ -150,18 +166,46 @@ def _is_text(
     length: Place,
 ) -> bool:
     """Whether the text with a number is that of ``data`` with this start and length."""
-    begin = offsets[number]
+    begin, end = offsets[number], offsets[number + 1]
     same = np.int64(shared[number])
-    if offsets[number + 1] - begin + same != length:
+    code = _code(begin, end, arena)
+    first, last = ENDING_PLACES[code], ENDING_PLACES[code + 1]
+    if last > first:
+        end -= 1
+    own = end - begin
+    if own + same + last - first != length:
         return False
     differing = np.uint8(0)
-    for position in range(length - same):
+    for position in range(own):
         differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + same + position)]
+    for position in range(last - first):
+        differing |= ENDING_BYTES[first + position] ^ data[np.uint64(start + same + own + position)]
     if same:
         begin = offsets[number - number % TEXTS_PER_HEAD]
         for position in range(same):
             differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
     return bool(differing == 0)
+
+
+@part
+def _code(begin: Place, end: Place, arena: Bytes) -> np.int64:
+    """The last byte of ``arena[begin:end]``, which may be the code of an ending. 0 if there is no byte."""
+    return np.int64(arena[np.uint64(end - 1)]) if end > begin else np.int64(0)
+
+
+@part
+def _code_of(data: Bytes, start: Place, length: Place) -> np.int64:
+    """The code of the ending of a text, which has more bytes than that; 0 without such an ending."""
+    if length and data[start] == _QUOTE:
+        for code in range(FIRST_CODE, 256):
+            first, position = ENDING_PLACES[code], ENDING_PLACES[code + 1] - 1
+            begin = start + length - 1 - position + first
+            if begin > start:
+                while position >= first and ENDING_BYTES[position] == data[begin + position - first]:
+                    position -= 1
+                if position < first:
+                    return np.int64(code)
+    return np.int64(0)
 
 
 @part
@@ -171,6 +215,8 @@ def _append(
     """Code the text of ``data`` with this start and length as text ``number``, behind all others."""
     same: Place = 0
     head = number - number % TEXTS_PER_HEAD
+    code = _code_of(data, start, length)
+    length -= ENDING_PLACES[code + 1] - ENDING_PLACES[code]
     if head < number:
         begin = offsets[head]
         most = min(length, offsets[head + 1] - begin, MAX_SHARED)
@@ -180,7 +226,11 @@ def _append(
     end = offsets[number]
     for position in range(length - same):
         arena[np.uint64(end + position)] = data[np.uint64(start + same + position)]
-    offsets[number + 1] = end + length - same
+    end += length - same
+    if code:
+        arena[np.uint64(end)] = code
+        end += 1
+    offsets[number + 1] = end
 
 
 @part
@@ -195,7 +245,22 @@ def _decode(number: Place, offsets: Places, shared: Bytes, arena: Bytes, texts: 
             texts[np.uint64(place + position)] = arena[np.uint64(head + position)]
     for position in range(length):
         texts[np.uint64(place + same + position)] = arena[np.uint64(begin + position)]
-    return place + same + length
+    return _end(begin, begin + length, arena, texts, place + same + length)
+
+
+@part
+def _end(begin: Place, end: Place, arena: Bytes, texts: Bytes, place: Place) -> Place:
+    """If ``arena[begin:end]`` ends with a code, write its ending over it, which ends before ``place``.
+
+    Returns the end of the text.
+    """
+    code = _code(begin, end, arena)
+    if code >= FIRST_CODE:
+        place -= 1
+        for position in range(ENDING_PLACES[code], ENDING_PLACES[code + 1]):
+            texts[np.uint64(place)] = ENDING_BYTES[position]
+            place += 1
+    return place
 
 
 @part
@@ -250,16 +315,17 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, size
             begin = offsets[number]
             length = offsets[number + 1] - begin
             same = np.int64(shared[number])
-            if same + length > text.size:
-                text = np.empty(2 * (same + length), np.uint8)
+            if same + length + MAX_ENDING > text.size:
+                text = np.empty(2 * (same + length + MAX_ENDING), np.uint8)
                 known = 0
             head = offsets[number - number % TEXTS_PER_HEAD]
             for position in range(known if number % TEXTS_PER_HEAD else 0, same):
                 text[np.uint64(position)] = arena[np.uint64(head + position)]
             for position in range(length):
                 text[np.uint64(same + position)] = arena[np.uint64(begin + position)]
-            known = same if number % TEXTS_PER_HEAD else length
-            hashes[row] = _hash(text, 0, same + length)
+            end = _end(begin, begin + length, arena, text, same + length)
+            known = same if number % TEXTS_PER_HEAD else length - 1  # its last byte may be a code
+            hashes[row] = _hash(text, 0, end)
         for row in range(count):
             place: Place = _first_slot(hashes[row], slots)
             while slots[place] != 0:

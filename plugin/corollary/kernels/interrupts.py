@@ -16,6 +16,7 @@ Three cases cannot follow this pattern. This module handles them:
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import copy_context
@@ -81,6 +82,21 @@ def undisturbed(work: Callable[[], Result], stop: Callable[[], None] = lambda: N
     then called, to ask the work to end early.
     """
     return together([work], stop)[0]
+
+
+def uncollected(work: Callable[[], Result]) -> Result:
+    """As ``undisturbed``, without the search for garbage: for work that makes many objects, which stay."""
+
+    def run() -> Result:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return work()
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    return undisturbed(run)
 
 
 def together(works: Sequence[Callable[[], Result]], stop: Callable[[], None] = lambda: None) -> list[Result]:

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from corollary.columns import TripleIndex
+from corollary.columns.mapped_pairs import PartOfPairs
 from corollary.columns.pairs import NO_KEYS, Pairs, difference, firsts, seconds, union
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation
+from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
 from corollary.evaluate import MaterialisedView
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
@@ -25,7 +27,7 @@ from corollary.maintain import Report
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.subjects import BySubject
 from corollary.reasoner.tuning import FACTS_PER_CHUNK, FACTS_SORTED_PER_LOOK_UP, MAX_FACTS_COMPARED
-from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
+from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind
 
 _NOTHING = TripleIndex()
 
@@ -82,7 +84,11 @@ class View:
             return self.index
         if self.union is self.explicit and len(self.index) == self.index.fact_count():
             return self.index  # RDF allows all facts, and none is explicit elsewhere
-        relations = {p: self._shown_since(p, relation, earlier) for p, relation in self.index.relations()}
+        end = FIRST_BLANK_NODE if self.union is self.explicit else 0
+        relations = {
+            p: relation if p < end and _all_legal(relation) else self._shown_since(p, relation, earlier)
+            for p, relation in self.index.relations()
+        }
         if all(relation is self.index.relation(p) for p, relation in relations.items()):
             return self.index
         return TripleIndex(relations)
@@ -184,7 +190,11 @@ class View:
             return relation
         if self._is_elsewhere(predicate):
             own, union = self.explicit.relation(predicate), self.union.relation(predicate)
-            relation = relation.minus(difference(union.pairs().keys, own.pairs().keys))
+            is_listed = not own.size and not relation.is_compressed
+            if is_listed and MIN_BASE_PER_OVERLAY * union.size > relation.size:
+                relation = _without(relation.legal(), union.legal())
+            else:
+                relation = relation.minus(difference(union.pairs().keys, own.pairs().keys))
         legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
         if legal == len(relation):
             return relation
@@ -194,6 +204,14 @@ class View:
         doubtful = keys[legal:]
         doubtful = doubtful[self.explicit.relation(predicate).contains(doubtful)]
         return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))
+
+
+def _without(relation: Relation, part: Relation) -> Relation:
+    """The facts of a relation without a part of it, found when they are first used. RDF allows all facts."""
+    left = relation.size - part.size
+    if not left:
+        return EMPTY
+    return Relation.of_known(PartOfPairs(left, lambda: relation.less(part).pairs().keys), left)
 
 
 def _all_legal(relation: Relation) -> bool:
@@ -258,9 +276,12 @@ class State:
 
     @cached_property
     def inferred(self) -> View:
-        """The inferred facts: I - E, without facts that RDF does not allow."""
-        index = TripleIndex() if self.materialisation is None else self.materialisation.inferred()
-        return View(index, index)
+        """The inferred facts: I - E, without facts that RDF does not allow. Those of a predicate are found
+        when they are first used.
+        """
+        if self.materialisation is None:
+            return View(_NOTHING, _NOTHING)
+        return View(self.index, _NOTHING, self.facts.union)
 
     @property
     def inferred_count(self) -> int:

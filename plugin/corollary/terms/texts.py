@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.byte_texts import (
+    ENDINGS,
+    FIRST_CODE,
     Bytes,
     Hashes,
     Numbers,
@@ -46,6 +48,14 @@ from corollary.terms.tuning import (
 
 ABSENT = 0xFFFFFFFF
 """The number that a look-up returns for a text that is not in the table."""
+
+_MORE: Places = np.zeros(256, np.int64)
+"""By the last byte of a coded text: how many bytes the text has more."""
+_MORE[FIRST_CODE:] = [len(ending) - 1 for ending in ENDINGS]
+
+_LAST: Bytes = np.arange(256, dtype=np.uint8)
+"""By the last byte of a coded text: the last byte of the text."""
+_LAST[FIRST_CODE:] = [ending[-1] for ending in ENDINGS]
 
 
 Item = TypeVar("Item", bound=np.generic)
@@ -152,7 +162,7 @@ class TextTable:
     def text(self, number: int) -> str:
         """A text by its number."""
         begin, end = self._offsets[number : number + 2].tolist()
-        own, shared = self._arena[begin:end].tobytes(), int(self._shared[number])
+        own, shared = with_ending(self._arena[begin:end].tobytes()), int(self._shared[number])
         if shared:
             head = int(self._offsets[number - number % TEXTS_PER_HEAD])
             own = self._arena[head : head + shared].tobytes() + own
@@ -160,7 +170,11 @@ class TextTable:
 
     def lengths_of(self, numbers: Places) -> Places:
         """The lengths of texts in bytes."""
-        return self._offsets[numbers + 1] - self._offsets[numbers] + self._shared[numbers]
+        starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
+        own = ends - starts
+        more = _MORE[self._arena[ends - 1]]
+        more[own == 0] = 0  # a beginning of its head: the byte is another text's
+        return own + self._shared[numbers] + more
 
     def texts_of(self, numbers: Places) -> tuple[Bytes, Places]:
         """The bytes of texts end to end, and where each begins and the last one ends."""
@@ -190,7 +204,10 @@ class TextTable:
         return (first, ends[0]), (second, ends[1])
 
     def bytes_at(self, place: int) -> Bytes:
-        """The byte at a place of each text; 0 where a text is shorter. No text is decoded."""
+        """The byte at a place of each text; 0 where a text is shorter. No text is decoded.
+
+        Precondition: the texts are no literals.
+        """
         numbers: Places = np.arange(self._size)
         lengths, shared = self.lengths_of(numbers), self._shared[numbers].astype(np.int64)
         heads = numbers - numbers % TEXTS_PER_HEAD
@@ -205,7 +222,7 @@ class TextTable:
         is_shared = last < self._offsets[numbers]  # a text that is a beginning of its head
         some = numbers[is_shared]
         last[is_shared] = self._offsets[some - some % TEXTS_PER_HEAD] + self._shared[some] - 1
-        ends: Mask = self._arena[last] == byte
+        ends: Mask = _LAST[self._arena[last]] == byte
         return ends
 
     def parts(self, start: int = 0, end: int | None = None) -> Iterator[tuple[Bytes, Places]]:
@@ -301,6 +318,12 @@ class TextTable:
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             enter_slots(self._offsets, self._shared, self._arena, slots, count)
         return slots
+
+
+def with_ending(coded: bytes) -> bytes:
+    """The end of a text, of which the arena has ``coded``."""
+    has_code = coded and coded[-1] >= FIRST_CODE
+    return coded[:-1] + ENDINGS[coded[-1] - FIRST_CODE] if has_code else coded
 
 
 def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
