@@ -180,6 +180,27 @@ def test_the_last_commit_is_seen_when_its_writer_has_left(
     reader.close()
 
 
+def test_a_reader_never_goes_back(tmp_path: Path) -> None:
+    """It has seen a commit after the last checkpoint; beside a new writer only the checkpoint can be read."""
+    with tuned(MIN_FACTS_PER_FACT_LEFT_AT_CLOSE=NEVER):
+        graph = written(tmp_path)
+        graph.add((EX.rex, RDF.type, EX.Dog))
+        graph.close()
+    reader = reading(tmp_path)
+    assert ANIMAL in facts_of(reader)
+    graph = Graph(store="Corollary")
+    graph.open(f"{tmp_path};rules=rdfs")
+    assert not reader.refresh() and ANIMAL in facts_of(reader)
+    graph.add((EX.tom, RDF.type, EX.Dog))
+    graph.commit()
+    assert not reader.refresh() and ANIMAL in facts_of(reader)
+    assert ANIMAL not in facts_of(reading(tmp_path)), "the checkpoint is before that commit"
+    store_of(graph).checkpoint()
+    assert reader.refresh() and {ANIMAL, (EX.tom, RDF.type, EX.Animal)} <= facts_of(reader)
+    reader.close()
+    graph.close()
+
+
 def test_what_happens_while_a_reader_reads_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread changes the rules, then shows a later checkpoint: neither is taken back."""
     graph = written(tmp_path)
