@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary.kernels import byte_texts as kernels
+from corollary.kernels.limits import Cancelled
+from corollary.kernels.tuning import TEXTS_PER_HEAD
 from corollary.terms import texts as module
 from corollary.terms.texts import ABSENT, Texts, TextTable
 
@@ -118,6 +120,28 @@ def test_without_a_compiler() -> None:
     strings = [f"x{number % 700}" for number in range(1000)]
     assert append(table, strings) == [number % 700 for number in range(1000)]
     assert pickle.loads(pickle.dumps(table)).find("x699") == 699
+
+
+def test_a_table_that_grows_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots are made a part at a time; a table whose growth was cancelled grows when it is used again."""
+    strings = [f"x{number}" for number in range(3_000)]
+    table = TextTable()
+    append(table, strings[:700])
+    looks: list[int] = []
+
+    def check() -> None:
+        looks.append(len(looks))
+        if len(looks) == 3:
+            raise Cancelled("this was cancelled")
+
+    monkeypatch.setattr(module, "TEXTS_PER_PART", 16 * TEXTS_PER_HEAD)
+    monkeypatch.setattr(module, "check", check)
+    with pytest.raises(Cancelled):
+        append(table, strings[700:])
+    assert len(table) == 700
+    assert append(table, strings) == list(range(3_000))
+    assert [table.find(text) for text in (*strings[::500], "x3000")] == [*range(0, 3_000, 500), None]
+    assert len(looks) > 5
 
 
 def test_python_and_machine_code_hash_alike() -> None:

@@ -302,13 +302,16 @@ def append_texts(
 
 
 @kernel
-def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, size: int) -> None:
-    """Fill free ``slots`` with the first ``size`` texts. Precondition: there are more slots than texts."""
+def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, start: int, end: int) -> None:
+    """Fill free ``slots`` with the texts from number ``start`` to ``end``.
+
+    Preconditions: there are more slots than texts; ``start`` is the number of a head.
+    """
     width = _bits(slots)
     text = np.empty(1024, np.uint8)
     hashes = np.empty(1024, np.uint32)
-    for first in range(0, size, hashes.size):
-        count = min(hashes.size, size - first)
+    for first in range(start, end, hashes.size):
+        count = min(hashes.size, end - first)
         known: Place = 0  # bytes of the head in ``text``: texts one after the other share about as many
         for row in range(count):  # all hashes first: so the processor waits for many slots at once
             number = first + row

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,8 +36,9 @@ from corollary.kernels.byte_texts import (
     number_texts,
 )
 from corollary.kernels.interrupts import alone
-from corollary.kernels.limits import reserve
+from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Mask
+from corollary.kernels.threads import apart
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 from corollary.terms.tuning import (
     GROWTH_OF_SLOTS,
@@ -313,10 +315,11 @@ class TextTable:
         number = max(MIN_SLOTS, int(count / MAX_TEXTS_PER_SLOT) + 1, size)
         reserve(4 * number)
         slots: Slots = np.zeros(number, np.uint32)
-        if not count:
-            return slots  # a kernel without work would be compiled nevertheless
-        with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
-            enter_slots(self._offsets, self._shared, self._arena, slots, count)
+        for start in range(0, count, TEXTS_PER_PART):
+            check()
+            end = min(start + TEXTS_PER_PART, count)
+            with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
+                enter_slots(self._offsets, self._shared, self._arena, slots, start, end)
         return slots
 
 
@@ -332,5 +335,5 @@ def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
         return array
     reserve(array.itemsize * (used + more))
     larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # untouched pages cost no memory
-    larger[:used] = array[:used]
+    apart(used, partial(np.copyto, larger[:used], array[:used]))
     return larger

@@ -22,7 +22,8 @@ GROWTH_OF_SLOTS = 1.5
 takes 0.18, 0.09 and 0.06 s with 1.25, this and 2; the dictionary has 8.5, 8.6 and 9.2 bytes a triple."""
 
 TEXTS_PER_PART = 1 << 18
-"""Texts that are decoded together where all texts of a table are read. Measured: the terms of LUBM-10 are
+"""Texts that are decoded, or entered in hash slots, together where all texts of a table are read. A multiple
+of ``TEXTS_PER_HEAD``. Measured: the terms of LUBM-10 are
 numbered in another dictionary in 24, 19, 18, 19 and 20 ms with 16,384, half, this, double, and all, those of
 a market in 10, 6, 6, 6 and 6."""
 
