@@ -23,6 +23,7 @@ from corollary.columns.key_sort import sort_keys
 from corollary.columns.tuning import (
     KEYS_PER_BLOCK,
     KEYS_PER_STEP,
+    KEYS_READ_AT_ONCE,
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
     MAX_KEYS_NOT_MERGED,
@@ -633,10 +634,12 @@ def _marked(column: NDArray[Integer]) -> NDArray[Integer] | None:
 
 
 def _beside(view: memoryview, half: int) -> list[int]:
+    bound = (half + 1) << 32
     start = bisect_left(view, half << 32)
-    if start == len(view) or view[start] >> 32 != half:
-        return []
-    end = bisect_left(view, (half + 1) << 32, start)
+    few = view[start : start + KEYS_READ_AT_ONCE].tolist()
+    if len(few) < KEYS_READ_AT_ONCE or few[-1] >= bound:
+        return [key & 0xFFFFFFFF for key in few if key < bound]
+    end = bisect_left(view, bound, start + KEYS_READ_AT_ONCE)
     return [key & 0xFFFFFFFF for key in view[start:end].tolist()]
 
 

@@ -317,12 +317,18 @@ class Relation:
     def objects(self, subject: int) -> list[int]:
         """The objects of one subject. Cheaper than ``objects_of`` for a single look-up."""
         base, added, removed = self._parts
-        return _overlaid(base.seconds_of(subject), added.seconds_of(subject), removed.seconds_of(subject))
+        values = base.seconds_of(subject)
+        if added.keys.size or removed.keys.size:
+            return _overlaid(values, added.seconds_of(subject), removed.seconds_of(subject))
+        return values
 
     def subjects(self, value: int) -> list[int]:
         """The subjects of one object."""
         base, added, removed = self._parts
-        return _overlaid(base.firsts_of(value), added.firsts_of(value), removed.firsts_of(value))
+        terms = base.firsts_of(value)
+        if added.keys.size or removed.keys.size:
+            return _overlaid(terms, added.firsts_of(value), removed.firsts_of(value))
+        return terms
 
     def column_of_objects(self, subject: int) -> Column:
         """As ``objects``, as a column."""

@@ -85,12 +85,10 @@ class TripleIndex:
 
     def snapshot(self) -> TripleIndex:
         """A copy that later changes do not affect. Cost: O(predicates), no facts are copied."""
-        copy = TripleIndex()
-        copy._relations = dict(self._relations)
-        copy._fact_count, copy._legal_count = self._fact_count, self._legal_count
-        copy._by_subject, copy._by_object = self._by_subject, self._by_object
-        copy._looked_up = self._looked_up
-        copy._known, copy._most_ends = self._known, self._most_ends
+        copy = object.__new__(TripleIndex)
+        copy.__dict__.update(self.__dict__)
+        copy._relations = self._relations.copy()
+        copy.complete = frozenset()
         return copy
 
     def but_for(self, predicates: Iterable[int]) -> TripleIndex:

@@ -69,7 +69,7 @@ class Kernel(Generic[Parameters, Result]):
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._compiled is None:
-            self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
+            self._seen += sum([argument.size for argument in args if type(argument) is np.ndarray])
             if self.interim is not None:
                 self._seen += ELEMENTS_PER_CALL_OF_NUMPY
                 if self._seen <= _most_by_numpy():

@@ -27,7 +27,7 @@ from corollary.maintain import Report
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.subjects import BySubject
 from corollary.reasoner.tuning import FACTS_PER_CHUNK, FACTS_SORTED_PER_LOOK_UP, MAX_FACTS_COMPARED
-from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind
+from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
 
 _NOTHING = TripleIndex()
 
@@ -143,7 +143,11 @@ class View:
         """Whether facts of this predicate and of any subject id up to ``subject`` may be hidden."""
         if self.index is self.explicit:
             return False
-        return not _is_legal(subject, predicate) or self._is_elsewhere(predicate)
+        return (
+            subject >= FIRST_LITERAL
+            or predicate >= FIRST_BLANK_NODE
+            or (self.union is not self.explicit and self._is_elsewhere(predicate))
+        )
 
     def _is_elsewhere(self, predicate: int) -> bool:
         """Whether some facts of a predicate are explicit in other graphs only."""
@@ -160,7 +164,7 @@ class View:
     def _shown_of(self, predicate: int, keys: Keys) -> Keys:
         """The shown ones among packed facts of ``index``: ``_shows`` on arrays."""
         own = self.explicit.relation(predicate).contains(keys)
-        if predicate >> KIND_SHIFT != Kind.IRI:
+        if predicate >= FIRST_BLANK_NODE:
             return keys[own]
         elsewhere = self.union.relation(predicate).contains(keys)
         return keys[own | ~elsewhere & (keys < FIRST_LITERAL_KEY)]
@@ -195,7 +199,7 @@ class View:
                 relation = _without(relation.legal(), union.legal())
             else:
                 relation = relation.minus(difference(union.pairs().keys, own.pairs().keys))
-        legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+        legal = relation.legal_count() if predicate < FIRST_BLANK_NODE else 0
         if legal == len(relation):
             return relation
         if self.explicit.legal_count(predicate) == len(self.explicit.relation(predicate)):
@@ -221,7 +225,7 @@ def _all_legal(relation: Relation) -> bool:
 
 def _is_legal(subject: int, predicate: int) -> bool:
     """Whether RDF allows facts of this subject and predicate: no literal subject, an IRI as predicate."""
-    return subject < FIRST_LITERAL and predicate >> KIND_SHIFT == Kind.IRI
+    return subject < FIRST_LITERAL and predicate < FIRST_BLANK_NODE
 
 
 @dataclass(frozen=True)

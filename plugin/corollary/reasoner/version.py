@@ -43,6 +43,7 @@ class Version:
 
     ``terms`` is the owner's ``TermView``. ``named`` are the ids of graphs that exist even if they are empty.
     ``adapter_state`` is an opaque value of the owner; it is committed and rolled back with the rest.
+    ``last_view`` is a cache of the owner, of this version alone.
     ``committed`` is the version that a rollback restores; None in that version itself. ``pending`` up to
     ``length`` are the changes that are not yet in ``quads``; without such changes the version is *applied*.
     """
@@ -53,6 +54,7 @@ class Version:
     named: frozenset[int] = frozenset()
     namespaces: Namespaces = field(default_factory=Namespaces)
     adapter_state: Any = None
+    last_view: Any = field(default=None, compare=False)
     bad_lines: tuple[BadLine, ...] = ()
     persistence: Persistence[Version] | None = None
     committed: Version | None = None
@@ -64,6 +66,7 @@ class Version:
         """A copy with other field values. Other facts or options drop the derived state."""
         version = object.__new__(Version)
         version.__dict__.update(self.__dict__, **changes)  # as dataclasses.replace, but cheaper
+        version.last_view = None
         if "quads" in changes or "options" in changes:
             version.derived = Derived()
         return version

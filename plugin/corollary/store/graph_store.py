@@ -229,15 +229,14 @@ class GraphStore(Store):
                 yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
             return
         check()
-        for s, p, o in view_of(version, state, context).match(*pattern):
+        for s, p, o in view_of(version, context).match(*pattern):
             yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
         """The number of triples that a graph, or the union, shows. Cost after derivation: O(1)."""
         version = self.reasoner.settled()
-        state = version.state
         formula = None if context is None else formula_of(version, context)
-        return len(view_of(version, state, context)) if formula is None else formula.fact_count()
+        return len(view_of(version, context)) if formula is None else formula.fact_count()
 
     def contexts(self, triple: _TripleType | None = None) -> Generator[_ContextType, None, None]:
         """The graphs and formulas of the store; for a triple, the graphs that contain it.

@@ -14,7 +14,7 @@ from rdflib.term import Node
 
 from corollary.columns import TripleIndex
 from corollary.language import CorollaryError
-from corollary.reasoner.state import State, View
+from corollary.reasoner.state import View
 from corollary.reasoner.version import StaleTerms, Version
 from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import Terms
@@ -33,13 +33,16 @@ _UNKNOWN = -1
 
 def pattern_of(version: Version, triple: _TriplePatternType) -> Pattern | None:
     """A pattern over ids; None if a term is not in the dictionary, so that nothing matches."""
-    ids: list[int | None] = []
-    for term in triple:
-        term_id = None if term is None else version.terms.find(term)
-        if term is not None and term_id is None:
-            return None
-        ids.append(term_id)
-    return ids[0], ids[1], ids[2]
+    subject, predicate, value = triple
+    find = version.terms.find
+    s = p = o = None
+    if (
+        (subject is not None and (s := find(subject)) is None)
+        or (predicate is not None and (p := find(predicate)) is None)
+        or (value is not None and (o := find(value)) is None)
+    ):
+        return None
+    return s, p, o
 
 
 def formula_of(version: Version, context: _ContextType | Node) -> TripleIndex | None:
@@ -53,13 +56,25 @@ def formula_of(version: Version, context: _ContextType | Node) -> TripleIndex | 
     return TripleIndex() if isinstance(context, QuotedGraph) else None
 
 
-def view_of(version: Version, state: State, context: _ContextType | Node | None) -> View:
-    """The view that a graph shows; for None the view of the union."""
+def view_of(version: Version, context: _ContextType | Node | None) -> View:
+    """The view that a graph shows; for None the view of the union. Precondition: the version is settled."""
     if context is None:
-        return state.everything
+        return version.state.everything
+    alias: DefaultGraphAlias = version.adapter_state
+    name = identifier_of(context)
+    last: tuple[Node, Node | None, View] | None = version.last_view
+    if last is None or last[0] is not name or last[1] is not alias.first:
+        view = _view_of(version, name)
+        last = version.last_view = name, alias.first, view
+    return last[2]
+
+
+def _view_of(version: Version, name_of_graph: Node) -> View:
+    """``view_of`` without its cache of the last graph."""
     terms: Terms = version.terms
     alias: DefaultGraphAlias = version.adapter_state
-    identifier = alias.meet(identifier_of(context))
+    state = version.state
+    identifier = alias.meet(name_of_graph)
     known = terms.find(identifier)  # reads encode no new terms
     name = _UNKNOWN if known is None else known
     if name == terms.explicit:

@@ -325,7 +325,7 @@ class CorollaryStore(GraphStore):
 
         return QuerySource(
             version.terms,
-            view=partial(view_of, version, state),
+            view=partial(view_of, version),
             find_graphs=find_graphs,
             default=version.terms.default,
             known=state.known_to_queries,
