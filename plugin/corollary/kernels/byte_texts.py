@@ -326,9 +326,9 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, star
                 text[np.uint64(position)] = arena[np.uint64(head + position)]
             for position in range(length):
                 text[np.uint64(same + position)] = arena[np.uint64(begin + position)]
-            end = _end(begin, begin + length, arena, text, same + length)
+            size = _end(begin, begin + length, arena, text, same + length)
             known = same if number % TEXTS_PER_HEAD else length - 1  # its last byte may be a code
-            hashes[row] = _hash(text, 0, end)
+            hashes[row] = _hash(text, 0, size)
         for row in range(count):
             place: Place = _first_slot(hashes[row], slots)
             while slots[place] != 0:
