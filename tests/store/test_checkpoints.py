@@ -664,3 +664,27 @@ def test_ids_of_terms_stay(tmp_path: Path) -> None:
         (tmp_path / "facts-3.snapshot").unlink(missing_ok=True)
     assert found[0] == found[1]
     assert (URIRef(EX.later), EX.p, Literal("new"), EX.g) in found[0][0]
+
+
+@pytest.mark.parametrize("has_checkpoint", [False, True])
+def test_the_share_of_the_journal_that_is_read_is_known(tmp_path: Path, *, has_checkpoint: bool) -> None:
+    """Of the rows after the last checkpoint; so bars show the time left."""
+    with tuned(NEVER):
+        store = opened(tmp_path, "rdfs")
+        store.add((EX.Dog, RDFS.subClassOf, EX.Animal), Graph(store))
+        store.commit()
+        if has_checkpoint:
+            store.checkpoint()
+        for n in range(3):
+            store.addN([(EX[f"dog{n}/{m}"], RDF.type, EX.Dog, Graph(store)) for m in range(10)])
+            store.commit()
+        store.close()
+    calls: list[tuple[str, int, float | None]] = []
+    reader = CorollaryStore(rules="rdfs")
+    reader.open(f"{tmp_path};read_only=yes", progress=lambda *call: calls.append(call))
+    texts, facts, shares = zip(*calls, strict=True)
+    assert set(texts) == {"reading the journal"}
+    assert facts[-1] == 30 + (not has_checkpoint)
+    assert list(shares) == sorted(shares) and 0 < shares[0] < shares[-1] == 1
+    animals = {(EX[f"dog{n}/{m}"], RDF.type, EX.Animal) for n in range(3) for m in range(10)}
+    assert animals <= facts_of(reader)

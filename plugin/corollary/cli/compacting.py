@@ -38,8 +38,8 @@ def compact(folder: Path, as_json: bool) -> None:
     file = store_file(folder)
     before = file.stat().st_size
     store = CorollaryStore(rules=_rules_of(folder))
-    with stage("opening", {}):
-        store.open(str(folder))
+    with stage("opening", {}) as current:
+        store.open(str(folder), progress=current.update)
     with stage("compacting", {}) as current:
         current.follow(0)
         removed = store.compact()

@@ -115,7 +115,7 @@ def _convert_folder(
         raise CorollaryError(f"{source}: this is no snapshot; {remedy}")
     store_file(source)
     store = CorollaryStore(rules=list(rules))
-    store.open(os.fspath(source), read_only=True)
+    store.open(os.fspath(source), read_only=True, progress=progress)
     if form == "snapshot":
         store.save_snapshot(target, progress=progress)
     elif form == "encoded":

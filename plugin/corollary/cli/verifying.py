@@ -38,7 +38,7 @@ def verify(folder: Path, as_json: bool) -> None:
     with stage("verifying", {}) as current:
         store = CorollaryStore(rules="none")
         try:
-            store.open(str(folder), read_only=True)
+            store.open(str(folder), read_only=True, progress=current.update)
             found = store.verify(progress=current.update)
         except DamagedFolder as error:
             found = Verification(0, 0, 0, str(folder), (str(error),))

@@ -285,7 +285,9 @@ class Folder:
 
     # Reading
 
-    def read(self, version_of: Reading) -> tuple[Version, MappedSnapshot | None]:
+    def read(
+        self, version_of: Reading, progress: Progress = no_progress
+    ) -> tuple[Version, MappedSnapshot | None]:
         """Read the stored version: ``version_of`` makes it from terms (with their ids), facts and others.
 
         Also returns the snapshot of the last checkpoint, of whose E and I the version is a successor; None if
@@ -300,11 +302,11 @@ class Folder:
                 if checkpoint is None or snapshot is None:
                     if (finding := self._pragma("quick_check")) != "ok":
                         raise _damage(self.place, finding)
-                    written, tables, quads = self._read_all()
+                    written, tables, quads = self._read_all(progress)
                     dictionary = TermDictionary.of_tables(tables)
                 else:
                     dictionary = snapshot.dictionary
-                    written, quads = self._read_after(checkpoint, snapshot)
+                    written, quads = self._read_after(checkpoint, snapshot, progress)
                 version = version_of(dictionary, quads, dict(written.others or {}))
         except NONSENSE as error:
             raise _damage(self.place, f"a row makes no sense: {error}") from error
@@ -315,9 +317,9 @@ class Folder:
             remove_others(self.place, None if snapshot is None else written.checkpoint)
         return version, snapshot
 
-    def _read_all(self) -> tuple[_Written, list[TextTable], Quads]:
+    def _read_all(self, progress: Progress = no_progress) -> tuple[_Written, list[TextTable], Quads]:
         """Read all rows and compare them with the manifest. Raises DamagedFolder if they differ."""
-        written, terms, changes = self._read(_NO_CHECKPOINT)
+        written, terms, changes = self._read(_NO_CHECKPOINT, progress)
         tables = [
             TextTable.of_parts((texts, lengths) for of, texts, lengths in terms if of == kind)
             for kind in BULK_KINDS
@@ -328,9 +330,11 @@ class Folder:
                 graphs.setdefault(graph, {})[predicate] = keys[is_added]
         return written, tables, Quads.of(graphs)
 
-    def _read_after(self, checkpoint: Checkpoint, snapshot: MappedSnapshot) -> tuple[_Written, Quads]:
+    def _read_after(
+        self, checkpoint: Checkpoint, snapshot: MappedSnapshot, progress: Progress
+    ) -> tuple[_Written, Quads]:
         """As ``_read_all``, over a snapshot: the rows after it. Adds their terms to its dictionary."""
-        written, terms, changes = self._read(checkpoint)
+        written, terms, changes = self._read(checkpoint, progress)
         for kind, content, lengths in terms:
             ends = np.cumsum(lengths)
             texts = [bytes(content[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
@@ -342,7 +346,7 @@ class Folder:
         graphs = {graph: index for graph, index in quads.graphs.items() if index.fact_count()}
         return written, replace(quads, graphs=graphs)
 
-    def _read(self, start: Checkpoint) -> tuple[_Written, list[_Terms], list[_Change]]:
+    def _read(self, start: Checkpoint, progress: Progress) -> tuple[_Written, list[_Terms], list[_Change]]:
         """Read the rows after a checkpoint, and compare them with the manifest.
 
         Raises DamagedFolder if they differ, or mention unknown terms.
@@ -350,6 +354,7 @@ class Folder:
         terms, changed, counts = start.terms, start.changes, list(start.counts)
         new: list[_Terms] = []
         changes: list[_Change] = []
+        size, done, facts = self._size_after(start), 0, 0
         for number, checksum, kind, sizes, texts in self._rows("terms", "kind, lengths, texts", terms.count):
             terms = self._in_order(terms, number, checksum)
             lengths = np.frombuffer(sizes, "<u4").astype(np.int64)
@@ -357,11 +362,16 @@ class Folder:
                 raise _damage(self.place, "terms are cut off")
             new.append((kind, np.frombuffer(texts, np.uint8), lengths))
             counts[kind] += lengths.size
-        for number, checksum, graph, predicate, added, facts in self._rows(
+            done += len(texts)
+            progress("reading the journal", 0, done / size)
+        for number, checksum, graph, predicate, added, content in self._rows(
             "changes", "graph, predicate, added, facts", changed.count
         ):
             changed = self._in_order(changed, number, checksum)
-            changes.append((graph, predicate, bool(added), np.frombuffer(facts, "<u8")))
+            keys = np.frombuffer(content, "<u8")
+            changes.append((graph, predicate, bool(added), keys))
+            done, facts = done + len(content), facts + keys.size
+            progress("reading the journal", facts, done / size)
         others = {name: content for name, _, content in self._rows("others", "content", None, "name")}
         manifest = others.pop(MANIFEST, b"{}")
         known = json.loads(manifest)
@@ -383,6 +393,15 @@ class Folder:
             ids = np.frombuffer(others[name], "<u4").astype(np.uint64)
             self._refuse_unknown(ids, ids, written.counts)
         return written, new, changes
+
+    def _size_after(self, start: Checkpoint) -> int:
+        """The bytes of texts and facts in the rows after a checkpoint; at least 1."""
+        ((size,),) = self._database.execute(
+            "SELECT (SELECT TOTAL(LENGTH(texts)) FROM terms WHERE sequence > ?)"
+            " + (SELECT TOTAL(LENGTH(facts)) FROM changes WHERE sequence > ?)",
+            (start.terms.count, start.changes.count),
+        )
+        return max(1, int(size))
 
     def _rows(
         self, table: str, columns: str, after: int | None, key: str = "sequence"

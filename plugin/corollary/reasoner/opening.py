@@ -15,6 +15,7 @@ from pathlib import Path
 from weakref import ref
 
 from corollary.columns import TripleIndex
+from corollary.kernels.limits import Progress, no_progress
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.checkpoints import latest, number_of
 from corollary.reasoner.contents import with_others
@@ -49,6 +50,7 @@ def open_folder(
     revive: Revive,
     adopt: Adopt,
     begin_at: BeginAt,
+    progress: Progress,
 ) -> bool:
     """See ``Reasoner.open_folder``. ``begin_at`` receives the E and I of a snapshot to be followed."""
     refuse_to_open(versions)
@@ -63,7 +65,7 @@ def open_folder(
         _publish_at(versions, *beside, options, adopt, begin_at)
         return True
     try:
-        version, snapshot = _version_in(folder, options, terms_over, revive)
+        version, snapshot = _version_in(folder, options, terms_over, revive, progress)
         _publish_at(versions, version, snapshot, options, adopt, begin_at)
     except BaseException:
         if versions.persistence() is not folder:
@@ -210,7 +212,11 @@ def _saved(version: Version, before: Version, length: int, saved: Version) -> Ve
 
 
 def _version_in(
-    folder: Folder, options: Options, terms_over: Callable[[TermDictionary], TermView], revive: Revive
+    folder: Folder,
+    options: Options,
+    terms_over: Callable[[TermDictionary], TermView],
+    revive: Revive,
+    progress: Progress = no_progress,
 ) -> tuple[Version, MappedSnapshot | None]:
     """Read the version that a folder contains, and the snapshot that it follows."""
 
@@ -218,7 +224,7 @@ def _version_in(
         read = Version(terms_over(dictionary), options, quads, persistence=folder)
         return revive(with_others(read, others))
 
-    return folder.read(version)
+    return folder.read(version, progress)
 
 
 def _use(versions: Versions) -> Callable[[Folder], bool]:

@@ -544,13 +544,16 @@ class Reasoner:
         create: bool,
         revive: Revive = lambda read: read,
         adopt: Adopt = lambda _, read: read,
+        progress: Progress | None = None,
     ) -> bool:
         """Replace the version by that of a folder. Returns False if there is no store.
 
         For adapters: ``revive`` restores, in the version read, what stored texts do not contain. ``adopt``
-        maps the version before and the version read to the version that is published.
+        maps the version before and the version read to the version that is published. ``progress`` is called
+        as by ``load``, while the commits after the last checkpoint are read.
         """
         from corollary.columns.column_file import is_column_file
+        from corollary.kernels.limits import no_progress
         from corollary.loaders.encoded_format import is_encoded
         from corollary.reasoner.opening import open_folder
 
@@ -560,8 +563,17 @@ class Reasoner:
         if is_encoded(place):
             self._open_data_set(place, options, revive, adopt)
             return True
-        begin_at = self._deriver.begin_at
-        return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt, begin_at)
+        return open_folder(
+            self.versions,
+            place,
+            options,
+            self._terms_over,
+            create,
+            revive,
+            adopt,
+            self._deriver.begin_at,
+            progress or no_progress,
+        )
 
     def _open_data_set(self, place: Path, options: Options, revive: Revive, adopt: Adopt) -> None:
         from corollary.evaluate import CannotAdopt

@@ -151,7 +151,12 @@ class CorollaryStore(GraphStore):
     # Options and folders
 
     def open(
-        self, configuration: str | tuple[str, str], create: bool = False, *, read_only: bool = False
+        self,
+        configuration: str | tuple[str, str],
+        create: bool = False,
+        *,
+        read_only: bool = False,
+        progress: Progress | None = None,
     ) -> int | None:
         """Open a folder, set options, or both: ``pets``, ``rules=rdfs;inferred=apart``, ``pets;rules=rdfs``.
 
@@ -163,6 +168,7 @@ class CorollaryStore(GraphStore):
         put the triples into a folder.
         ``create`` makes a store where there is none. Without ``create``, a missing store gives a warning and
         the result NO_STORE; this store then stays in memory, unchanged. Else the result is VALID_STORE.
+        ``progress`` is called as by ``load``, while the commits after the last checkpoint are read.
 
         Raises CorollaryError for an unknown option; if the folder is in use, damaged, or of another program;
         if a snapshot or data set was closed under other rules; if this store has triples; and for a folder
@@ -178,7 +184,7 @@ class CorollaryStore(GraphStore):
         self.reasoner.refuse_inside("open")
         adopt = partial(adopted, opener=opener)
         if not self.reasoner.open_folder(
-            Path(place), options, create=create, revive=self._revived, adopt=adopt
+            Path(place), options, create=create, revive=self._revived, adopt=adopt, progress=progress
         ):
             warnings.warn(
                 f"there is no store in {place}, and nothing is kept there: create=True makes one",
