@@ -249,5 +249,15 @@ def test_texts_are_compressed_for_those_who_accept(client: Client) -> None:
     packed = client.get("/sparql", params=query, headers={"Accept-Encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip" and "content-encoding" not in plain.headers
     assert packed.json() == plain.json()
+    for accepted, encoding in {
+        "gzip;q=0": None,
+        "gzip; q=0.000, identity": None,
+        "deflate, *;q=0": None,
+        "br, GZIP;q=0.5": "gzip",
+    }.items():
+        response = client.get("/sparql", params=query, headers={"Accept-Encoding": accepted})
+        assert response.headers.get("content-encoding") == encoding, accepted
+        assert "accept-encoding" in response.headers["vary"].lower()
+        assert response.json() == plain.json()
     small = client.get("/sparql", params={"query": "ASK {}"}, headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in small.headers

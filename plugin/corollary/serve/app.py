@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -21,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from corollary.serve import facts_served, graph_protocol, protocol, rules_served, transactions_served
 from corollary.serve.access_log import ROUTE, Observer
 from corollary.serve.guard import Guard
-from corollary.serve.negotiation import with_charset
+from corollary.serve.negotiation import accepts_gzip, with_charset
 from corollary.serve.problems import Problem, problem_of, response_of
 from corollary.serve.service import Service
 from corollary.serve.tuning import LEVEL_OF_COMPRESSION
@@ -93,12 +94,24 @@ def application(service: Service) -> Starlette:
             "expose_headers": ["Location"],
         }
         middleware.append(Middleware(CORSMiddleware, **shared))
-    middleware.append(Middleware(GZipMiddleware, compresslevel=LEVEL_OF_COMPRESSION))
+    middleware.append(Middleware(_Compressing, compresslevel=LEVEL_OF_COMPRESSION))
     return Starlette(
         routes=[_route(service, *each) for each in ROUTES],
         middleware=middleware,
         exception_handlers={HTTPException: refused},
     )
+
+
+class _Compressing(GZipMiddleware):
+    """Compresses for those who accept gzip. Starlette looks for the name only, whatever its quality is."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            is_accepted = accepts_gzip(Headers(scope=scope).get("Accept-Encoding", ""))
+            others = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
+            accepted = b"accept-encoding", b"gzip" if is_accepted else b"identity"
+            scope = {**scope, "headers": [*others, accepted]}
+        await super().__call__(scope, receive, send)
 
 
 def _route(service: Service, methods: str, path: str, endpoint: Endpoint) -> Route:

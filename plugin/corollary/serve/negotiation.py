@@ -71,8 +71,13 @@ def _best(accept: str, media_types: tuple[str, ...]) -> str | None:
     return best if _quality(best, wanted) > 0 else None
 
 
+def accepts_gzip(accept: str) -> bool:
+    """Whether an Accept-Encoding header accepts gzip: ``gzip;q=0`` and ``*`` do not."""
+    return _preferences(accept).get("gzip", 0) > 0
+
+
 def _preferences(accept: str) -> dict[str, float]:
-    """The quality of each media range. A range whose quality is no number from 0 to 1 is left out."""
+    """The quality of each media range, or encoding; none if it is no number from 0 to 1."""
     found = {}
     for part in accept.lower().split(","):
         name, *parameters = (text.strip() for text in part.split(";"))
