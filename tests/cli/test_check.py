@@ -86,6 +86,14 @@ def test_of_copies_one_about_different_terms_is_shown(tmp_path: Path) -> None:
     assert "used in   :rex :age 3" in text and "used in   :rex :age 4" in text
 
 
+def test_of_copies_one_about_the_stated_terms_is_shown(tmp_path: Path) -> None:
+    """What is said to be different is what a stated fact says it of, not a term that is equal to it."""
+    data = ":has a owl:FunctionalProperty . :b :has :x , :y . :x owl:differentFrom :y . :x owl:sameAs :x0 ."
+    lines = check(tmp_path, data).stdout.splitlines()
+    assert lines[0].startswith((":x and :y are equal, and are said", ":y and :x are equal, and are said"))
+    assert lines[1:3] == ["  stated    :x owl:differentFrom :y", "  inferred  :x owl:sameAs :y"]
+
+
 def test_other_terms_or_directions_are_other_mistakes(tmp_path: Path) -> None:
     data = ":p owl:propertyDisjointWith :q . :a :p :b ; :q :b . :b :p :a ; :q :a ."
     assert document(tmp_path, data)["mistakes"] == 2

@@ -23,7 +23,8 @@ SYMMETRIC = ("sameAs", "differentFrom", "disjointWith", "complementOf", "propert
 
 @dataclass(frozen=True)
 class Mistake:
-    """Inconsistencies that are copies of each other: first those of different terms, with few inferred facts.
+    """Inconsistencies that are copies of each other: first those of different terms, with few inferred facts,
+    of which few are no equalities.
 
     ``stated`` and ``inferred`` are the facts of the first one; ``inferred`` includes virtual facts.
     """
@@ -55,10 +56,11 @@ def _mistake(result: MaterialisedView, copies: list[Inconsistency]) -> Mistake:
     def inferred(one: Inconsistency) -> tuple[Fact, ...]:
         return tuple((s, p, o) for s, p, o in one.facts if not result.explicit.relation(p).has(s, o))
 
-    def awkwardness(one: Inconsistency) -> tuple[int, int]:
+    def awkwardness(one: Inconsistency) -> tuple[int, int, int]:
         facts = inferred(one)
-        return sum(s == o for s, _, o in facts), len(facts)
+        return sum(s == o for s, _, o in facts), len(facts), sum(p != same for _, p, _ in facts)
 
+    same = result.dictionary.find(_SAME)
     ordered = sorted(copies, key=awkwardness)
     left = inferred(ordered[0])
     stated = tuple(fact for fact in ordered[0].facts if fact not in left)
