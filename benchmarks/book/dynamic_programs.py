@@ -210,7 +210,7 @@ def figure_6(scope: Scope) -> Entry:
             "A fresh process for each row. The first number is its memory when the facts are read: Python,"
             " libraries and facts. *textbook* is the memory up to its end, or until it is given up."
         ],
-        plots=[Plot("peak-memory", "Peak memory", "bars", series, y="MB", log_y=True)],
+        plots=[Plot("peak-memory", "Peak memory", "bars", series, y="MB")],
     )
 
 

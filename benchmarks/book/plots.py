@@ -10,6 +10,9 @@ from typing import Any
 WIDTH, HEIGHT = 7.2, 3.6
 """Inches. The height is that of lines and bars."""
 
+MOST_LETTERS = 60
+"""Letters of the longest lines of all names below bars that fit side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Theme:
@@ -124,9 +127,18 @@ def _bars(axes: Any, series: list[Mapping[str, Any]], theme: Theme) -> None:
         known = [(place, y) for place, y in zip(places, bars["ys"], strict=True) if y is not None]
         color = theme.series[number % len(theme.series)]
         axes.bar([p for p, _ in known], [y for _, y in known], 0.92 * width, color=color, label=bars["label"])
-    is_long = sum(len(name) for name in names) > 60
-    shown = names if is_long else [name.replace(", ", ",\n") for name in names]
-    axes.set_xticks(range(len(names)), shown, rotation=90 if is_long else 0)
+    broken = [name.replace(", ", ",\n") for name in names]
+    if _width(broken) > MOST_LETTERS:
+        broken = [name.replace("-", "-\n") for name in broken]
+    is_long = _width(broken) > MOST_LETTERS
+    axes.set_xticks(
+        range(len(names)), names if is_long else broken, rotation=90 if is_long else 0, fontsize=8
+    )
+
+
+def _width(names: list[str]) -> int:
+    """The letters of the longest line of each name, added up."""
+    return sum(max(map(len, name.split("\n"))) for name in names)
 
 
 def _graph(plot: Mapping[str, Any], theme: Theme) -> Any:
