@@ -251,6 +251,30 @@ def test_modules_without_a_part_in_it_are_not_asked() -> None:
     assert [module.name for module in deriving(modules, type_, engine.precedence(index))] == ["rules"]
 
 
+def test_types_that_are_proved_are_not_released() -> None:
+    """x is a subject of p no more. Its type by the domain of p is a candidate only if nothing else proves it.
+
+    a to e are explicit instances of the domain, f of a subclass of it, g of another class.
+    """
+    domain, lower, other, p = (IRI(EXAMPLE + name) for name in "CDEp")
+    schema = {(p, IRI(RDFS + "domain"), domain), (lower, IRI(RDFS + "subClassOf"), domain)}
+    types = {(IRI(EXAMPLE + name), RDF_TYPE, domain) for name in "abcde"}
+    types |= {(IRI(EXAMPLE + "f"), RDF_TYPE, lower), (IRI(EXAMPLE + "g"), RDF_TYPE, other)}
+    using = facts("a p z, b p z, c p z, d p z, e p z, f p z, g p z")
+    dictionary = TermDictionary()
+    result = materialise(load(using | schema | types, dictionary), load_profile("rdfs-plus"), dictionary)
+    (inclusion,) = (m for m in result.engine.fixpoint.modules if m.name == "inclusion")
+    name, rdf_type = dictionary.encode(f"<{EXAMPLE}p>"), result.engine.compiled.rdf_type
+    lost = Delta.of(result.index).only(name.__eq__)
+    left, proved = result.index.but_for([name]), load(schema | types, dictionary)
+    inclusion.overdelete_in_order(result.index, lost, proved, lambda predicate, _: predicate == name)
+    assert inclusion.holds_back
+    released = Delta.gathered(inclusion.release(left, lambda _: True, proved))
+    g, class_ = dictionary.encode(f"<{EXAMPLE}g>"), dictionary.encode(f"<{EXAMPLE}C>")
+    assert g << 32 | class_ in released.keys(rdf_type).tolist()
+    assert {key >> 32 for key in released.keys(rdf_type).tolist()} == {g}
+
+
 def test_the_last_fact_of_a_property(always_tried: None) -> None:
     """A proof of the schema is not taken to hold after a transaction that did not ask for it."""
     states = ["a p b, c p d, a r b, c r d", "a p b, c p d, c r d", "a p b, c p d", "a p b", "a p b, a q b"]

@@ -131,9 +131,9 @@ class CompressedRelation(Relation):
         without = self._without.plus(difference(present, apart))
         return CompressedRelation(self._closure, without, self._beside.minus(apart))
 
-    def minus_present(self, keys: Keys) -> Relation:
+    def minus_present(self, lost: Pairs) -> Relation:
         """As ``Relation.minus_present``."""
-        return self.minus(keys)
+        return self.minus(lost.keys)
 
     def less(self, other: Relation) -> Relation:
         """As ``Relation.less``.

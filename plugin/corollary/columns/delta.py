@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from corollary.columns.pairs import Pairs, gathered, union
+from corollary.columns.pairs import Pairs, contains, gathered, union
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
@@ -53,6 +53,21 @@ class Delta(TripleIndex):
         """The candidates that are in ``facts``. Those of predicates without facts there are not sorted."""
         parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
         return Delta({p: facts.relation(p).common(gathered(keys)) for p, keys in parts.items()})
+
+    def parted(self, candidates: Candidates) -> tuple[Delta, Delta]:
+        """The facts that are among the candidates, and the others. Precondition: no relation is compressed.
+
+        Cost per predicate: that of sorting the candidates, and one merge.
+        """
+        found: dict[int, Relation] = {}
+        rest = dict(self._relations)
+        for predicate in candidates.keys() & rest.keys():
+            relation, parts = rest[predicate], candidates[predicate]
+            if parts and (chosen := contains(gathered(parts), relation.pairs().keys)).any():
+                del rest[predicate]
+                _pick(relation, chosen, predicate, found)
+                _pick(relation, ~chosen, predicate, rest)
+        return (_shared(found), _shared(rest)) if found else (NOTHING, self)
 
     def items(self) -> Iterator[tuple[int, Keys]]:
         """Every predicate with its keys, sorted and unique."""

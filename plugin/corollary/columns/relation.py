@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
     ReadOnlyKeys,
+    Runs,
     among,
+    common_seconds,
     contains,
     counts,
     difference,
@@ -139,13 +141,14 @@ class Relation:
             return self
         return Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
 
-    def minus_present(self, keys: Keys) -> Relation:
-        """As ``minus``. Precondition: ``keys`` sorted and unique, all of them present."""
+    def minus_present(self, lost: Pairs) -> Relation:
+        """As ``minus``. Precondition: all facts of ``lost`` are present."""
+        keys = lost.keys
         if keys.size == self.size:
             return EMPTY
         base, added, removed = self._parts
         from_added = Pairs(intersection(keys, added.keys))
-        from_base = Pairs(difference(keys, from_added.keys))
+        from_base = lost.minus(from_added)
         relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
         if self._legal >= 0:
             relation._legal = self._legal - int(keys.searchsorted(_FIRST_LITERAL_KEY))
@@ -273,6 +276,13 @@ class Relation:
         """All (row, subject) such that (subject, objects[row]) is a fact, as two columns. Not sorted."""
         base, added, removed = self._parts
         return _overlaid_join(base.by_object_near(objects), added.by_object, removed.by_object, objects)
+
+    def runs(self, ends: Column, *, inverse: bool) -> OverlaidRuns:
+        """The objects of some subjects, row by row, or the subjects of some objects (``inverse``)."""
+        base, added, removed = self._parts
+        if inverse:
+            return OverlaidRuns(base.by_object_near(ends), added.by_object, removed.by_object, ends)
+        return OverlaidRuns(base.keys_near(ends), added.keys, removed.keys, ends)
 
     def some_subjects(self, value: int, most: int) -> Column:
         """Up to ``most`` subjects of an object, equally far apart. Subjects of the overlay may be missing.
@@ -402,6 +412,34 @@ class Relation:
             PairsBelow(part, FIRST_LITERAL) if len(part) else part for part in self._parts
         )
         return Relation(base, added, removed)
+
+
+class OverlaidRuns(NamedTuple):
+    """For every row, the second halves of (base - removed) + added beside the row's end."""
+
+    base: Keys
+    added: Keys
+    removed: Keys
+    ends: Column
+
+    def common(self, other: OverlaidRuns) -> tuple[Rows, Column]:
+        """All (row, value) such that the value is beside both ends of the row. Not sorted.
+
+        Cost: that of ``common_seconds`` on the bases, and a join with each overlay.
+        """
+        rows, values = common_seconds(Runs.of(self.base, self.ends), Runs.of(other.base, other.ends))
+        for side in (self, other):
+            if side.removed.size and rows.size:
+                kept = ~contains(side.removed, pack(side.ends[rows], values))
+                rows, values = rows[kept], values[kept]
+        for side, rest in ((self, other), (other, self._replace(added=NO_KEYS))):  # a pair of two added: once
+            if side.added.size:
+                more, added = join(side.added, side.ends)
+                keys = pack(rest.ends[more], added)
+                kept = contains(rest.base, keys, rest.added, rest.removed)
+                rows = np.concatenate((rows, more[kept]))
+                values = np.concatenate((values, added[kept]))
+        return rows, values
 
 
 def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:

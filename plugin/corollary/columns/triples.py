@@ -124,8 +124,8 @@ class TripleIndex:
 
     def others(self, known: Mapping[int, Relation]) -> dict[int, Relation]:
         """The relations of the ``known`` predicates that are other objects than the known ones."""
-        found = {predicate: self._relations.get(predicate, EMPTY) for predicate in known}
-        return {p: relation for p, relation in found.items() if relation is not known[p]}
+        get = self._relations.get
+        return {p: relation for p, last in known.items() if (relation := get(p, EMPTY)) is not last}
 
     def keys(self, predicate: int) -> Keys:
         """The facts of a predicate as keys subject << 32 | object, sorted and unique."""
@@ -275,10 +275,7 @@ class TripleIndex:
     def remove_relation(self, predicate: int, removed: Relation) -> None:
         """As ``remove``, with the facts as a relation."""
         before = self.relation(predicate)
-        if removed.is_compressed:
-            relation = before.less(removed)
-        else:
-            relation = before.minus_present(removed.pairs().keys)
+        relation = before.less(removed) if removed.is_compressed else before.minus_present(removed.pairs())
         if predicate >= FIRST_VIRTUAL:
             self._relations[predicate] = relation
             return

@@ -88,7 +88,8 @@ class Precedence:
 
     def modules_deriving(self, predicate: int) -> frozenset[str]:
         """The names of the modules that may derive facts of a predicate."""
-        return self.derived_by.get(predicate, NO_NAMES) | self._deriving_any
+        found, any_ = self.derived_by.get(predicate, NO_NAMES), self._deriving_any
+        return found | any_ if any_ else found
 
     @cached_property
     def _deriving_any(self) -> frozenset[str]:

@@ -16,6 +16,7 @@ from corollary.execute.batches import Batch, distinct_values, join, join_for, pr
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
+from corollary.execute.meeting import join_both
 from corollary.execute.next_join import next_join, order_of_groups, slices_of
 from corollary.execute.tuning import (
     MAX_GUARD_FANOUT,
@@ -84,7 +85,9 @@ def run(
             batch = _without_unread(batch, (step, *waiting), wanted)
             if waiting and (slices := slices_of(step, batch, facts)) > 1:
                 return _in_slices((step, *waiting), slices, facts, rule, context, batch, wanted)
-        if wanted and not waiting and isinstance(step, Join):
+        if waiting and (both := join_both(batch, step, waiting[0], facts)) is not None:
+            batch, waiting = both, waiting[1:]
+        elif wanted and not waiting and isinstance(step, Join):
             batch = join_for(batch, step.atom, facts[step.age], wanted)
         elif isinstance(step, Join):
             batch = join(batch, step.atom, facts[step.age])

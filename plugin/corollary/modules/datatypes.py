@@ -192,16 +192,18 @@ class Datatypes(Module):
             return Answer({predicate: [relation.pairs().keys] for predicate, relation in relations.items()})
         literals = _literals(deleted).astype(np.uint32)
         derived: Candidates = {}
-        for predicate, relation in relations.items():
+        for predicate, relation in relations.items() if literals.size else ():
             rows, others = relation.objects_of(literals)
             derived[predicate] = [pack(literals[rows], others)]
-            rows, others = relation.subjects_of(literals)
-            derived[predicate].append(pack(others, literals[rows]))
+            if relation.has_literals:
+                rows, others = relation.subjects_of(literals)
+                derived[predicate].append(pack(others, literals[rows]))
         value = self._named["VALUE"]
         if value in relations:
             hidden = self._not_shown(map(self._id, self._shown_datatypes(deleted)), proved)
-            rows, others = relations[value].subjects_of(hidden)
-            derived[value].append(pack(others, hidden[rows]))
+            if hidden.size:
+                rows, others = relations[value].subjects_of(hidden)
+                derived.setdefault(value, []).append(pack(others, hidden[rows]))
         return Answer(derived)
 
     def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
@@ -352,7 +354,7 @@ class Datatypes(Module):
         terms = facts.few_terms(MAX_FACTS_ONE_BY_ONE)
         if terms is not None and terms.isdisjoint(ids):
             return {ids[i] for i in self._in_rules & ids.keys()}
-        known = np.sort(np.array(list(ids), np.uint32))
+        known = np.array(sorted(ids.keys() - self._in_rules), np.uint32)
         shown = {ids[i] for i in ids.keys() & self._in_rules}
         for predicate in facts.known_predicates & self._telling if known.size else ():
             relation = facts.relation(predicate)

@@ -353,11 +353,11 @@ class Inclusion(Module):
         return found
 
     def _follow_from_types(self, types: Keys, facts: TripleIndex) -> Mask:
-        """Which of some rdf:type facts follow from another type of the same term."""
+        """Which of some rdf:type facts are among the facts, or follow from another type of the same term."""
         rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
-        steps = pack(classes, seconds(types)[rows])
+        wanted = seconds(types)[rows]
         found: Mask = np.zeros(types.size, np.bool_)
-        found[rows[contains(self._included.classes.keys, steps)]] = True
+        found[rows[contains(self._included.classes.keys, pack(classes, wanted)) | (classes == wanted)]] = True
         return found
 
     def _is_supported(self, individual: int, class_: int, facts: TripleIndex) -> bool:

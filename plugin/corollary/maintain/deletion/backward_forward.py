@@ -193,7 +193,9 @@ class BackwardForwardLayer:
             return lost
         groups = {other for predicate in rest.all_predicates() for other in order.group_of(predicate)}
         decided, index = groups - order.entered, self._work.index
-        left = {predicate: index.relation(predicate).minus(lost.keys(predicate)) for predicate in decided}
+        left = index.relations_of(decided)
+        for predicate in left.keys() & lost.all_predicates():
+            left[predicate] = left[predicate].minus_present(lost.relation(predicate).pairs())
         self.proved.complete_from(decided, TripleIndex(left))
         return lost | self._after_one_step(rest, deriving(self._modules, rest, order))
 

@@ -121,18 +121,18 @@ class Prover:
             module, returned = modules[number], news.pop(number, NOTHING)
             if number == turn < len(asked):
                 turn += 1
-                found = Delta.gathered(module.rederive(frontier, self.proved))
+                derived = module.rederive(frontier, self.proved)
                 if returned and len(frontier) < len(checked):
                     news[number] = returned
                     heappush(turns, number)
             elif len(returned) > len(checked):
-                found = Delta.gathered(module.rederive(checked, self.proved))
+                derived = module.rederive(checked, self.proved)
             else:
-                found = Delta.among(module.propagate_proved(self.proved, returned, checked), checked)
+                derived = module.propagate_proved(self.proved, returned, checked)
+            found, checked = checked.parted(derived)
             if not found:
                 continue
             self.proved.add_all(found)
-            checked -= found
             frontier = checked if is_all else frontier - found
             for number in receiving if checked else ():
                 other = modules[number]
