@@ -8,7 +8,8 @@ import pytest
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import materialise
 from corollary.language import Program, parse_program
-from corollary.maintain.cost_model import learn_from_recomputing, learnt_seconds, most_seconds
+from corollary.maintain.cost_model import learn, learn_from_recomputing, learnt_seconds, most_seconds
+from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request, TooMuch
 from corollary.maintain.tuning import (
     PENALTY_AFTER_ABORT,
@@ -54,6 +55,22 @@ def test_a_removal_is_tried_again_soon_and_then_later(removed: int) -> None:
     while start_over(asked) >= SECONDS:
         waits += 1
     assert waits == 3
+
+
+def test_what_was_never_measured_is_tried_at_last() -> None:
+    """Half as long again as starting over, by the estimate before anything is measured: tried after two."""
+    asked = request(10_000)
+    asked.engine.seconds = SECONDS_AT_FIRST * 100 / 1.5
+    waits = 0
+    while learnt_seconds(asked, NAME) >= asked.engine.seconds:
+        waits += 1
+        start_over(asked)
+    assert waits == 2
+    assert learnt_seconds(asked, "dred") == learnt_seconds(asked, NAME)
+    report = Report(NAME, removed=10_000)
+    asked.engine.measured = learn(asked, report, 0.5 * asked.engine.seconds)
+    assert learnt_seconds(asked, NAME) == 0.5 * asked.engine.seconds
+    assert learnt_seconds(asked, "dred") == SECONDS_AT_FIRST * 100, "one is measured: the others wait"
 
 
 def test_removals_of_schema_are_measured_apart() -> None:

@@ -34,6 +34,9 @@ AUTOMATIC = "automatic"
 """The name that lets the cost model choose."""
 
 
+AT_FIRST = "at first"
+"""In place of a strategy: the estimate for all strategies before one of them is measured."""
+
 TOO_MANY_DELETIONS = "too many facts would be deleted, and most derived again"
 
 
@@ -58,7 +61,7 @@ def choose(
 
 def learnt_seconds(request: Request, strategy: str) -> float:
     """The estimate for a strategy, in seconds: its last measurement, scaled by the square root of |Δ⁻|."""
-    known, removed = _known(request, strategy), len(request.removed)
+    known, removed = _known(request, strategy) or _known(request, AT_FIRST), len(request.removed)
     return SECONDS_AT_FIRST * sqrt(removed) if known is None else known[1] * sqrt(removed / known[0])
 
 
@@ -73,6 +76,7 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
     is_slow = seconds > request.engine.seconds
     if report.removed >= (MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN):
         known[report.strategy, request.removes_schema] = (report.removed, seconds)
+        known.pop((AT_FIRST, request.removes_schema), None)
     return known
 
 
@@ -82,10 +86,13 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing. After its first
     transaction, which loads code and makes plans, it becomes PENALTY_AT_FIRST times that: it is tried once
     more, and has more time.
-    All other estimates for such transactions are multiplied by ESTIMATE_KEPT.
+    All other estimates for such transactions are multiplied by ESTIMATE_KEPT, also that before anything is
+    measured: so that a program whose changes lead to little is not recomputed for ever.
     """
     removed = len(request.removed)
-    before = request.engine.measured
+    before = dict(request.engine.measured)
+    if removed and not any(is_schema == request.removes_schema for _, is_schema in before):
+        before[AT_FIRST, request.removes_schema] = (removed, learnt_seconds(request, AT_FIRST))
     known = {
         key: (number, ESTIMATE_KEPT * seconds if key[1] == request.removes_schema else seconds)
         for key, (number, seconds) in before.items()
@@ -94,6 +101,7 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
         key = given_up, request.removes_schema
         penalty = PENALTY_AFTER_ABORT if key in known else PENALTY_AT_FIRST
         known[key] = (removed, penalty * request.engine.seconds)
+        known.pop((AT_FIRST, request.removes_schema), None)
     return known
 
 
