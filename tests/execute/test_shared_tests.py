@@ -8,7 +8,7 @@ import pytest
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs, pack
 from corollary.columns.relation import Relation
-from corollary.execute import run_plan
+from corollary.execute import meeting, run_plan
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import run
@@ -92,6 +92,7 @@ def test_which_variables_decide(
 def test_the_same_rows_with_fewer_joined(
     steps: Plan, wanted: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(meeting, "MIN_ROWS_TO_MEET", 10**9)
     monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 10**9)
     expected, joined = ran(steps, wanted)
     monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 1)
