@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("untimed", settings(), deadline=None)  # kernels may be compiled in a test
 settings.load_profile("untimed")
 
-TOGETHER = ("tests/spark/", "tests/maintain/test_transactions.py")
+TOGETHER = ("tests/spark/session/", "tests/maintain/test_transactions.py")
 """Tests of a process of their own: Spark starts once, and what is compared with every strategy is counted."""
 
 NO_CORPUS = "needs the conformance and benchmark data: set CORPUS to its folder"

@@ -1,4 +1,7 @@
-"""One Spark for all tests of this folder, on two cores; what needs PySpark or Java is skipped without."""
+"""One Spark for all tests of the folder ``session``, on two cores. Without PySpark or Java they are skipped.
+
+Tests that start processes of their own, or need no Spark, are beside that folder: they may run in parallel.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,10 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
+    # By default every aggregation and sort of a task takes up 30 MB, which the collector has to clear away.
+    "spark.buffer.pageSize": "256k",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-    "-XX:ReservedCodeCacheSize=240m",
+    "-XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=256m",
 }
 
 

@@ -38,15 +38,15 @@ pytestmark = [
 
 HERE = "127.0.0.1"
 
+JAVA = SETTINGS["spark.driver.extraJavaOptions"]
+
 OF_THE_CLUSTER = {
-    "spark.ui.enabled": "false",
+    **SETTINGS,
     "spark.driver.host": HERE,
     "spark.driver.memory": "1g",
     "spark.executor.memory": "1g",
     "spark.executor.cores": "1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": SETTINGS["spark.driver.extraJavaOptions"],
-    "spark.executor.extraJavaOptions": SETTINGS["spark.driver.extraJavaOptions"],
+    "spark.executor.extraJavaOptions": JAVA,
 }
 
 JOB = """
@@ -154,7 +154,7 @@ def start(running: ExitStack, log: Path, name: str, *arguments: str) -> int:
             [str(spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments],
             stdout=output,
             stderr=output,
-            env=environment() | {"SPARK_DAEMON_MEMORY": "256m"},
+            env=environment() | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JAVA},
             start_new_session=True,
         )
     running.callback(kill_session, process)

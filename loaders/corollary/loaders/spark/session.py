@@ -31,11 +31,21 @@ LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 CODES = re.compile(r"^\[[A-Z_.]+\]|SQLSTATE: \w+")
 """The codes in the messages of Spark's errors."""
 
+DEFAULT_JAVA, OWN_JAVA = "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"
+"""The settings for options of the driver's Java: ours, and those of the user, which come after them."""
+
+SHORT_JOBS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
+"""Options of a Java that has two cores: it compiles and collects less, beside Python's workers."""
+
+FEW_CORES = re.compile(r"local(\[[12](, *\d+)?\])?")
+"""Masters that run at most two tasks, in the driver."""
+
 SETTINGS = {
-    "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+    DEFAULT_JAVA: f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each operation asks for its line of Python
 }
 """Spark settings of new sessions, unless the caller overrides them."""
 
@@ -67,7 +77,7 @@ def session(
         builder = builder.config("spark.driver.memory", memory)
     if _is_local(master or "local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers use this interpreter
-    for name, value in {**SETTINGS, **(settings or {})}.items():
+    for name, value in _all_settings(master, settings or {}).items():
         builder = builder.config(name, value)
     try:
         with without_notices():
@@ -78,6 +88,14 @@ def session(
         ) from None
     spark.sparkContext.setLogLevel("FATAL")  # errors are reported as exceptions
     return spark
+
+
+def _all_settings(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
+    """Our settings, where others are not given. Options of Java that are given leave out ``SHORT_JOBS``."""
+    found = {**SETTINGS, **given}
+    if master is not None and FEW_CORES.fullmatch(master) and not {DEFAULT_JAVA, OWN_JAVA} & given.keys():
+        found[DEFAULT_JAVA] += f" {SHORT_JOBS}"
+    return found
 
 
 def has_java() -> bool:

@@ -1,4 +1,4 @@
-"""Changes of closed data sets against the engine from scratch: fact for fact, in one task and in rounds."""
+"""Changes of closed data sets on Spark against the engine from scratch: in one task and in rounds."""
 
 from __future__ import annotations
 
@@ -11,188 +11,37 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, load
-from tests.spark.data import TextTriple, texts
-from tests.strategies import MORE_EXAMPLES, thorough
+from tests.spark.data import texts
+from tests.spark.test_one_task_update import (
+    Parts,
+    all_texts,
+    closed,
+    parts_of,
+    term_texts,
+    triples,
+)
+from tests.strategies import MORE_EXAMPLES
 
 from corollary.evaluate import materialise as materialise_here
-from corollary.language import BlankNode, Program, UnstratifiableError, constant_text, parse_program
-from corollary.language.errors import Diagnostic, InputError
+from corollary.language import BlankNode, Program, constant_text
+from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import encoded_tables, update, update_tables
-from corollary.loaders.spark.one_task import followed
 from corollary.loaders.spark.snapshot_output import QUARANTINE
-from corollary.loaders.spark.task_content import (
-    ADDED,
-    EXPLICIT,
-    GENERALISED,
-    INFERRED,
-    REMOVED,
-    TERMS,
-    TaskContent,
-)
 from corollary.profiles import load_profile
 from corollary.program.fingerprint import fingerprint
-from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
+from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
-def closed(facts: frozenset[Fact], program: Program) -> EncodedDataSet:
-    """The closed data set of facts. Raises UnstratifiableError, also for rules that these facts suspend."""
-    dictionary = TermDictionary()
-    view = materialise_here(load(facts, dictionary), program, dictionary)
-    if view.has_suspended_rules:
-        raise UnstratifiableError((Diagnostic("rules are suspended"),))
-    mark = fingerprint(program)
-    parts = view.explicit, view.inferred(), program.name
-    return EncodedDataSet(dictionary, *parts, generalised=view.generalised(), fingerprint=mark)
-
-
-def all_texts(data: EncodedDataSet) -> dict[str, set[TextTriple]]:
-    parts = {"explicit": data.explicit, "inferred": data.inferred, "generalised": data.generalised}
-    return {name: texts(index, data.dictionary) for name, index in parts.items()}
-
-
-def term_texts(dictionary: TermDictionary) -> list[list[str]]:
-    return [
-        dictionary.decode_all(range(kind << KIND_SHIFT, (kind << KIND_SHIFT) + dictionary.count(kind)))
-        for kind in BULK_KINDS
-    ]
-
-
-# One task, without Spark
-
-
-def batch(part: int, **columns: object) -> pa.RecordBatch:
-    """Rows of one part. Columns that are not given are null."""
-    types = {
-        **dict.fromkeys(("id", "chunk", "predicate", "subject", "object"), pa.int64()),
-        "text": pa.string(),
-        "statements": pa.binary(),
-    }
-    size = len(next(iter(columns.values())))  # type: ignore[arg-type]
-    arrays = {name: pa.array(columns.get(name, [None] * size), kind) for name, kind in types.items()}
-    return pa.RecordBatch.from_pydict({"part": pa.array([part] * size, pa.int32()), **arrays})
-
-
-def rows_of(data: EncodedDataSet) -> Iterator[pa.RecordBatch]:
-    """A data set as rows: terms last, in reverse."""
-    for part, index in (
-        (EXPLICIT, data.explicit),
-        (INFERRED, data.inferred),
-        (GENERALISED, data.generalised),
-    ):
-        subjects, predicates, objects = index.columns(legal=False)
-        yield batch(part, predicate=predicates[::-1], subject=subjects[::-1], object=objects[::-1])
-    for kind, found in zip(BULK_KINDS, term_texts(data.dictionary), strict=True):
-        ids = [(kind << KIND_SHIFT) + n for n in range(len(found))]
-        yield batch(TERMS, id=ids[::-1], text=found[::-1])
-
-
-def chunks_of(part: int, facts: frozenset[Fact]) -> Iterator[pa.RecordBatch]:
-    """Facts as two chunks, which have numbers of their own for terms."""
-    triples = sorted(tuple(map(constant_text, fact)) for fact in facts)
-    for chunk, own in ((7, triples[::2]), (9, triples[1::2])):
-        dictionary = TermDictionary()
-        ids = np.array([[dictionary.encode(text) for text in triple] for triple in own], np.uint32)
-        for kind, found in zip(BULK_KINDS, term_texts(dictionary), strict=True):
-            numbers = [(kind << KIND_SHIFT) + n for n in range(len(found))]
-            yield batch(part, chunk=[chunk] * len(found), id=numbers, text=found)
-        if own:
-            yield batch(part, chunk=[chunk], statements=[ids.tobytes()])
-
-
-def check_one_task(
-    facts: frozenset[Fact], added: frozenset[Fact], removed: frozenset[Fact], program: Program
-) -> None:
-    """The engine, given the change, has what it derives from scratch; known terms keep their ids."""
-    try:
-        before = closed(facts, program)
-    except UnstratifiableError:
-        return
-    rows = [*rows_of(before), *chunks_of(ADDED, added), *chunks_of(REMOVED, removed)]
-    after, report = followed(TaskContent(iter(rows)), program)
-    explicit = (facts - removed) | added
-    dictionary = TermDictionary()
-    wanted = materialise_here(load(explicit, dictionary), program, dictionary)
-    found = all_texts(after)
-    assert found["explicit"] == texts(wanted.explicit, dictionary)
-    assert found["inferred"] == texts(wanted.inferred(), dictionary)
-    assert found["generalised"] == texts(wanted.generalised(), dictionary)
-    assert (after.fingerprint is None) == wanted.has_suspended_rules == bool(report["suspended"])
-    counts = len(added - facts), len(removed & facts - added), len(removed - facts)
-    assert (report["added"], report["removed"], report["absent"]) == counts
-    for old, new in zip(term_texts(before.dictionary), term_texts(after.dictionary), strict=True):
-        assert new[: len(old)] == old and len(new) == len(set(new))
-
-
-few_facts = some.sets_of(st.one_of(some.plain_facts, some.number_facts), 8)
-parts_of = st.tuples(few_facts, few_facts, few_facts)
-Parts = tuple[frozenset[Fact], frozenset[Fact], frozenset[Fact]]
-
-
-@thorough(400)
-@given(
-    parts_of, some.programs(st.one_of(some.positive_rules(), some.rules_with_not(), some.rules_with_bind()))
-)
-def test_random_programs_in_one_task(parts: Parts, program: Program) -> None:
-    check_one_task(*parts, program)
-
-
-@thorough(200)
-@given(
-    ontology.ontologies(
-        ontology.rdfs_axioms,
-        ontology.property_axioms,
-        ontology.class_axioms,
-        ontology.equality_axioms,
-        data=some.sets_of(st.one_of(some.plain_facts, some.number_facts), 12),
-    ),
-    st.sampled_from(("rdfs", "rdfs-plus", "owl2rl")),
-    st.integers(0, 2**12),
-)
-def test_ontologies_in_one_task(facts: frozenset[Fact], profile: str, bits: int) -> None:
-    """Some facts come, some go, some do both."""
-    ordered = sorted(facts, key=repr)
-    added = frozenset(fact for n, fact in enumerate(ordered) if bits >> (n % 6) & 1)
-    removed = frozenset(fact for n, fact in enumerate(ordered) if bits >> (6 + n % 6) & 1)
-    check_one_task(facts - (added - removed), added, removed, load_profile(profile))
-
-
-@pytest.mark.parametrize("rows", [1, 3, 1000])
-def test_batches_of_any_size(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    """Terms and facts are taken up however rows come together."""
-    from corollary.loaders.spark import packed_facts
-
-    monkeypatch.setattr(packed_facts, "FACTS_PER_CUT", rows)
-    check_one_task(CHAIN, frozenset(), CHAIN, RULES)
-    check_one_task(frozenset(), CHAIN, frozenset(), RULES)
-
-
-PREFIXES = """PREFIX : <http://e/> PREFIX owl: <http://www.w3.org/2002/07/owl#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"""
-
-
-def triples(text: str) -> frozenset[Fact]:
-    heads = parse_program(f"{PREFIXES} {text}")
-    return frozenset((h.subject, h.predicate, h.object) for rule in heads for h in rule.heads)  # type: ignore[misc]
-
-
-CHAIN = triples(" ".join(f"[:n{n}, :next, :n{n + 1}] ." for n in range(9)))
-RULES = parse_program("PREFIX : <http://e/> [?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z] .")
-
-# On Spark
+pytestmark = pytest.mark.slow
 
 few = settings(
     max_examples=2 * MORE_EXAMPLES,
@@ -237,7 +86,6 @@ def check_on_spark(
     return methods
 
 
-@pytest.mark.slow
 @few
 @given(parts_of, some.programs())
 def test_random_changes(
@@ -266,7 +114,6 @@ NEWS = triples(
 )
 
 
-@pytest.mark.slow
 def test_additions_are_followed_on_partitions(spark: SparkSession, tmp_path: Path) -> None:
     """Facts that were inferred become explicit, terms are new, facts meet over partitions."""
     profile = load_profile("owl2rl")
@@ -274,7 +121,6 @@ def test_additions_are_followed_on_partitions(spark: SparkSession, tmp_path: Pat
     assert methods[0].startswith("one task: ") and methods[1] == "partitions: additions: "
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("added", "removed", "reason"),
     [
@@ -290,7 +136,6 @@ def test_other_changes_are_derived_anew(
     assert methods[1] == f"partitions: starting over: {reason}"
 
 
-@pytest.mark.slow
 def test_updates_one_after_the_other(spark: SparkSession, tmp_path: Path) -> None:
     """In place: known terms keep their ids, blank nodes are those of their document, facts ascend."""
     target, profile = tmp_path / "set", load_profile("owl2rl")
@@ -318,7 +163,6 @@ def test_updates_one_after_the_other(spark: SparkSession, tmp_path: Path) -> Non
     assert sorted(entry.name for entry in tmp_path.glob("*set*")) == ["set"]
 
 
-@pytest.mark.slow
 def test_bad_lines_and_checksums(spark: SparkSession, tmp_path: Path) -> None:
     """Bad lines of both kinds of documents are listed; the manifest has the checksums of all inputs."""
     source, target, profile = tmp_path / "set", tmp_path / "newer", load_profile("owl2rl")
@@ -344,7 +188,6 @@ def test_bad_lines_and_checksums(spark: SparkSession, tmp_path: Path) -> None:
     assert [*inputs["removed"].values()] == [sha256(remove.read_bytes()).hexdigest()]
 
 
-@pytest.mark.slow
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     source, target, profile = tmp_path / "set", tmp_path / "newer", load_profile("owl2rl")
     add = [write_facts(tmp_path / "add.nt", NEWS)]

@@ -24,6 +24,7 @@ LINES = """<http://e/C> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <http:
 <http://e/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://e/C> .
 <http://e/a> <http://e/p> "\u00e9"@fr .
 _:b <http://e/p> <http://e/a> .
+<http://e/p> <http://www.w3.org/2002/07/owl#inverseOf> <http://e/q> .
 no statement
 """
 
@@ -48,9 +49,9 @@ def test_a_snapshot_has_the_content_of_the_data_set(
         load(spark, [str(tmp_path / "in.nt")], output, files=files)
     wanted, found = load_encoded(Path(data_set)), load_encoded(Path(loaded))
     facts = texts(wanted.explicit, wanted.dictionary)
-    assert len(facts) == 4 and texts(found.explicit, found.dictionary) == facts
+    assert len(facts) == 5 and texts(found.explicit, found.dictionary) == facts
     assert spark.read.parquet(snapshot_output.quarantine_of(loaded)).count() == 1
-    rules = load_profile("rdfs")
+    rules = load_profile("owl2rl")
     report = materialise(spark, data_set, closed, load_profile("rhodf"), files=files)
     again = materialise(spark, data_set, closed, rules, files=files)
     assert again.inferred > report.inferred
@@ -58,7 +59,7 @@ def test_a_snapshot_has_the_content_of_the_data_set(
     wanted, found = load_encoded(work / "closed"), load_encoded(Path(closed))
     assert found.fingerprint == wanted.fingerprint is not None
     assert texts(found.inferred, found.dictionary) == texts(wanted.inferred, wanted.dictionary)
-    reasoner = Reasoner("rdfs")
+    reasoner = Reasoner("owl2rl")
     reasoner.open(Path(closed))
     assert reasoner.verify().is_sound
     reasoner.close()
