@@ -35,7 +35,7 @@ DEFAULT_JAVA, OWN_JAVA = "spark.driver.defaultJavaOptions", "spark.driver.extraJ
 """The settings for options of the driver's Java: ours, and those of the user, which come after them."""
 
 SHORT_JOBS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
-"""Options of a Java that has two cores: it compiles and collects less, beside Python's workers."""
+"""Options of a Java that has two cores, beside Python's workers. Measured: ``docs/spark.md``, Settings."""
 
 FEW_CORES = re.compile(r"local(\[[12](, *\d+)?\])?")
 """Masters that run at most two tasks, in the driver."""
