@@ -13,6 +13,7 @@ from rdflib import Dataset, Literal, URIRef, Variable
 from rdflib.term import Node
 from tests.strategies import examples
 
+from corollary.execute import intersect
 from corollary.sparql import intersections
 from corollary.sparql import patterns as pattern_joins
 from corollary.store import CorollaryStore
@@ -180,6 +181,7 @@ def intersect_always(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(intersections, "MIN_FACTS", 0)
     patch.setattr(intersections, "MIN_CANDIDATES", 1)
     patch.setattr(intersections, "MAX_SHARE_LEFT", 1)
+    patch.setattr(intersect, "MAX_VALUES_PER_ROW_JOINED", 0)
 
 
 @settings(max_examples=examples(250), deadline=None)
@@ -189,11 +191,14 @@ def test_same_rows(data: list[tuple[str, str, str, str]], pattern: str) -> None:
 
 
 @settings(max_examples=examples(250), deadline=None)
-@given(st.lists(quads, max_size=40), patterns, st.sampled_from((1, 3, 1 << 20)))
-def test_same_rows_by_intersections(data: list[tuple[str, str, str, str]], pattern: str, rows: int) -> None:
-    """Chunks have few rows, so that lists are cut."""
+@given(st.lists(quads, max_size=40), patterns, st.sampled_from((1, 3, 1 << 20)), st.sampled_from((0, 3)))
+def test_same_rows_by_intersections(
+    data: list[tuple[str, str, str, str]], pattern: str, rows: int, joined: int
+) -> None:
+    """Chunks have few rows, so that lists are cut; lists may be short enough to be joined."""
     with pytest.MonkeyPatch.context() as patch:
         intersect_always(patch)
+        patch.setattr(intersect, "MAX_VALUES_PER_ROW_JOINED", joined)
         patch.setattr(pattern_joins, "ROWS_PER_CHUNK", rows)
         check_rows(data, pattern)
 

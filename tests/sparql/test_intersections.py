@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rdflib import OWL, RDF, Graph, Literal, Namespace, Variable
 from tests.compression import compress_all
 from tests.sparql.test_against_pyoxigraph import intersect_always
 from tests.sparql.test_explain_query import shown
+from tests.strategies import examples
 
 from corollary.columns.pairs import common_seconds
 from corollary.execute import intersect
+from corollary.execute.intersect import count_in_common
 from corollary.sparql import intersections
 from corollary.sparql import patterns as pattern_joins
 from corollary.store import CorollaryStore
@@ -102,6 +106,58 @@ def test_a_clique_takes_the_shortest_of_three_lists(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(pattern_joins, "ROWS_PER_CHUNK", rows)
         found = graph.query(f"SELECT (COUNT(*) AS ?n) {{ {triples} }}", initNs={"x": EX})
         assert found.bindings == [{Variable("n"): Literal(cliques)}]
+
+
+edges = st.lists(st.tuples(*[st.integers(0, 5)] * 2), max_size=30)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(edges, edges, st.sampled_from((1, 3, 1 << 20)), st.sampled_from((0, 2, 1 << 20)))
+def test_cycles_are_counted(
+    some: list[tuple[int, int]], others: list[tuple[int, int]], rows: int, paths: int
+) -> None:
+    """As many as a substitution finds, whether values are searched for each row or paths are listed."""
+    graph = Graph(CorollaryStore(rules="none"))
+    facts = {EX.p: set(some), EX.q: set(others)}
+    for predicate, pairs in facts.items():
+        for s, o in pairs:
+            graph.add((EX[f"n{s}"], predicate, EX[f"n{o}"]))
+    with pytest.MonkeyPatch.context() as patch:
+        intersect_always(patch)
+        patch.setattr(intersect, "MAX_PATHS_PER_ROW", paths)
+        patch.setattr(pattern_joins, "ROWS_PER_CHUNK", rows)
+        for names in ("ab bc ca", "ab bc ac", "ab bc cd da", "ab cb cd ad", "ab bc cd da ac"):
+            ends = [(name[0], name[1]) for name in names.split()]
+            atoms = list(zip(ends, (EX.p, EX.q, EX.p, EX.p, EX.q), strict=False))
+            triples = " . ".join(f"?{a} {p.n3()} ?{b}" for (a, b), p in atoms)
+            bindings: list[dict[str, int]] = [{}]
+            for (a, b), predicate in atoms:
+                bindings = [
+                    {**known, a: x, b: y}
+                    for known in bindings
+                    for x, y in facts[predicate]
+                    if known.get(a, x) == x and {**known, a: x}.get(b, y) == y
+                ]
+            found = graph.query(f"SELECT (COUNT(*) AS ?n) {{ {triples} }}")
+            assert found.bindings == [{Variable("n"): Literal(len(bindings))}]
+
+
+def test_paths_are_listed_where_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cycles of four are as many paths as the plan lists anyway; triangles through a hub are not."""
+    counted: list[int | None] = []
+
+    def noted(*arguments: Any) -> int | None:
+        counted.append(count_in_common(*arguments))
+        return counted[-1]
+
+    monkeypatch.setattr(intersections, "count_in_common", noted)
+    graph = Graph(CorollaryStore(rules="none"))
+    for number in range(100):
+        graph.add((EX[f"n{number}"], EX.knows, EX.hub))
+        graph.add((EX.hub, EX.knows, EX[f"n{number}"]))
+    for triples in ("?a x:knows ?b . ?b x:knows ?c . ?c x:knows ?d . ?d x:knows ?a", TRIANGLES[18:-2]):
+        graph.query(f"SELECT (COUNT(*) AS ?n) {{ {triples} }}", initNs={"x": EX})
+    assert counted == [2 * 100**2, None]  # around the hub, from it and from its neighbours
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Place, Rows
 from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
+from corollary.kernels.sorted import count_equal as count_equal_kernel
 from corollary.kernels.sorted import difference as difference_kernel
 from corollary.kernels.sorted import expand as expand_kernel
 from corollary.kernels.sorted import follow as follow_kernel
@@ -277,12 +278,15 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     Returns all (row, second) such that the key (probes[row], second) exists, as two columns: ascending in the
     row, and within a row in the second half.
     """
-    starts, counts, total = _located(keys, probes)
+    return _listed(keys, *_located(keys, probes))
+
+
+def _listed(keys: Keys, starts: Rows, counts: Rows, total: int) -> tuple[Rows, Column]:
+    """All (row, second) of the keys from ``starts`` on; ``total`` is the sum of ``counts``."""
     if total > MAX_ROWS_UNRESERVED:
         reserve(12 * total)
     rows: Rows = np.empty(total, np.int64)
     values: Column = np.empty(total, np.uint32)
-
     if total >= MIN_ELEMENTS_CUT:
         together(
             [
@@ -364,6 +368,10 @@ class Runs(NamedTuple):
         """The runs of some rows."""
         return Runs(self.keys, self.starts[rows], self.counts[rows])
 
+    def listed(self) -> tuple[Rows, Column]:
+        """All (row, second): see ``join``."""
+        return _listed(*self, int(self.counts.sum()))
+
 
 def common_seconds(left: Runs, right: Runs) -> tuple[Rows, Column]:
     """All (row, second) such that both runs of the row have a key with this second half.
@@ -385,6 +393,12 @@ def common_seconds(left: Runs, right: Runs) -> tuple[Rows, Column]:
         return parts[0]
     rows, values = zip(*parts, strict=True)
     return np.concatenate(rows), np.concatenate(values)
+
+
+def count_equal(left: Keys, right: Keys) -> int:
+    """The number of places in both with the same key. Sorts both in place; keys may repeat."""
+    left, right = (apart(keys.size, partial(sort_keys, keys)) for keys in (left, right))
+    return int(count_equal_kernel(left, right))
 
 
 def compose(pairs: Keys, further: Pairs) -> Keys:

@@ -17,8 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary.columns.pairs import Pairs, Runs, common_seconds, contains, counts, pack
+from corollary.columns.pairs import (
+    Pairs,
+    Runs,
+    common_seconds,
+    contains,
+    count_equal,
+    counts,
+    distinct,
+    join,
+    pack,
+)
 from corollary.execute.batches import Batch, filled
+from corollary.execute.tuning import MAX_PATHS_PER_ROW, MAX_VALUES_PER_ROW_JOINED
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 
@@ -34,10 +45,14 @@ class Side(NamedTuple):
         """Whether rows differ in their values."""
         return self.end is not None and self.end < 0
 
+    def ends(self, batch: Batch) -> Column:
+        """The end of each row. Precondition: ``is_bound``."""
+        assert self.end is not None
+        return batch.columns[self.end]
+
     def runs(self, batch: Batch) -> Runs:
         """The values of each row. Precondition: ``is_bound``."""
-        assert self.end is not None
-        ends = batch.columns[self.end]
+        ends = self.ends(batch)
         return Runs.of(self.pairs.keys_near(ends), ends)
 
     def size(self) -> int:
@@ -62,12 +77,14 @@ def intersections(batch: Batch, sides: Sequence[Side], limit: int) -> Iterator[t
 
     Precondition: at least two sides are bound. The values searched for one part are at most ``limit``, or
     those of one row. Cost: a search for each row and bound side; for each value on the shortest of these, at
-    most a search on each other side.
+    most a search on each other side. If the first side has few values for each row, these are listed, and
+    tested on the other sides.
     """
     bound, others = [side for side in sides if side.is_bound], [side for side in sides if not side.is_bound]
     reserve(16 * (1 + len(bound)) * batch.size)
-    runs = []
-    for side in bound:
+    runs = [bound[0].runs(batch)]
+    are_few = int(runs[0].counts.sum()) <= MAX_VALUES_PER_ROW_JOINED * batch.size
+    for side in bound[1:] if not are_few else ():
         check()
         runs.append(side.runs(batch))
     lengths = [run.counts for run in runs]
@@ -76,12 +93,44 @@ def intersections(batch: Batch, sides: Sequence[Side], limit: int) -> Iterator[t
     while start < batch.size:
         searched = (int(ends[start - 1]) if start else 0) + limit
         end = max(start + 1, int(np.searchsorted(ends, searched, "right")))
+        if are_few:
+            check()
+            rows, values = runs[0].take(slice(start, end)).listed()
+            yield _restricted(batch, rows + start, values, bound[1:] + others)
+            start = end
+            continue
         for rows, first, second in _shortest([run.take(slice(start, end)) for run in runs]):
             check()
             places, values = common_seconds(runs[first].take(rows + start), runs[second].take(rows + start))
             rest = [side for number, side in enumerate(bound) if number not in (first, second)]
             yield _restricted(batch, rows[places] + start, values, rest + others)
         start = end
+
+
+def count_in_common(batch: Batch, one: Side, other: Side) -> int | None:
+    """The number of (row, value) such that the value is on both sides of the row.
+
+    Precondition: both sides are bound. Lists the paths (end, value, other end) from all terms of these rows
+    at the end with fewer terms, and compares their ends with those of the rows. Returns None, and lists
+    nothing, if the paths are so many more than the rows that a search for each row costs less.
+    """
+    ends = [distinct(side.ends(batch)) for side in (one, other)]
+    if ends[1].size < ends[0].size:
+        one, other, ends = other, one, ends[::-1]
+    most = MAX_PATHS_PER_ROW * batch.size
+    keys = one.pairs.keys_near(ends[0])
+    if int(counts(keys, ends[0]).sum()) > most:
+        return None
+    rows, values = join(keys, ends[0])
+    further = other.pairs.by_object_near(values)
+    total = int(counts(further, values).sum())
+    if total > most:
+        return None
+    reserve(40 * total + 16 * batch.size)
+    places, others = join(further, values)
+    check()
+    paths = pack(ends[0][rows][places], others)
+    return count_equal(pack(one.ends(batch), other.ends(batch)), paths)
 
 
 def _shortest(runs: Sequence[Runs]) -> Iterator[tuple[Rows, int, int]]:

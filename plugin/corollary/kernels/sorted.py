@@ -570,3 +570,25 @@ def difference(left: Keys, right: Keys, kept: Keys) -> Place:
     at = kept_to(left, i, left_half, right, j, right_half, kept, at)
     to = kept_to(left, p, left.size, right, q, right.size, kept, to)
     return copied_to(kept, left_half, to, kept, at)
+
+
+@kernel
+def count_equal(left: Keys, right: Keys) -> Place:
+    """The number of places in both with the same key. Precondition: both ascend; keys may repeat."""
+    i: Place = 0
+    j: Place = 0
+    found: Place = 0
+    while i < left.size and j < right.size:
+        key = left[i]
+        if key < right[j]:
+            i += 1
+        elif right[j] < key:
+            j += 1
+        else:
+            first, other = i, j
+            while i < left.size and left[i] == key:
+                i += 1
+            while j < right.size and right[j] == key:
+                j += 1
+            found += (i - first) * (j - other)
+    return found

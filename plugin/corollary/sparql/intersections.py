@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corollary.columns.key_sort import order_of
 from corollary.columns.pairs import spread
 from corollary.execute.batches import Batch, product
-from corollary.execute.intersect import Side, common_values, intersections
+from corollary.execute.intersect import Side, common_values, count_in_common, intersections
 from corollary.plan.join_order import Place
 from corollary.sparql.pattern_costs import Pattern, PatternCost, PatternCosts, PatternPlace
 from corollary.sparql.tuning import (
@@ -50,11 +51,29 @@ class Intersection(NamedTuple):
         return frozenset((self.variable,))
 
     @property
+    def ends(self) -> tuple[int, ...]:
+        """The other end of each pattern."""
+        return tuple(each.s if each.o == self.variable else each.o for each in self.patterns)
+
+    @property
     def all(self) -> tuple[Pattern, ...]:
         return self.patterns + self.open
 
 
 Item = Pattern | Intersection
+
+
+def by_end(batch: Batch, item: Item) -> Batch:
+    """The rows in the order of an end of an intersection, if they have one of two.
+
+    So those that a join makes of some rows have few terms at this end: see ``count_in_common``.
+    """
+    if not isinstance(item, Intersection):
+        return batch
+    ends = [end for end in {*item.ends} if end in batch.columns]
+    return batch.take(order_of(batch.columns[ends[0]])) if len(ends) == 1 < batch.size else batch
+
+
 ItemPlace = PatternPlace | Place[Intersection, PatternCost]
 
 
@@ -88,6 +107,11 @@ class JoinPlan:
             for values in common_values(sides, max(1, limit // batch.size)):
                 yield product(batch, Batch(values.size, {item.variable: values}))
             return
+        if is_counted and len(sides) == 2 and all(side.is_bound for side in sides):
+            count = count_in_common(batch, *sides)
+            if count is not None:
+                yield Batch(count, {})
+                return
         for rows, values in intersections(batch, sides, limit):
             if is_counted:
                 yield Batch(values.size, {})

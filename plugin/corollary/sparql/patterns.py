@@ -17,7 +17,7 @@ from corollary.execute.batches import Batch, filled, join_relation, product
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
-from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan
+from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan, by_end
 from corollary.sparql.paths import PathJoin, shortened
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.solutions import stacked
@@ -90,6 +90,8 @@ class PatternJoin:
                 for found in self._intersected(batch, following, limit, is_counted and is_last):
                     yield from self._chunks(found, places[number:], limit, all_stay, is_counted)
                 return
+            if is_counted and number == len(places) - 1:
+                batch = by_end(batch, places[number].item)
             counted = self._counted(batch, following) if is_counted and is_last else None
             if counted is not None:
                 yield counted
