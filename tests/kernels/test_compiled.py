@@ -205,7 +205,7 @@ CHANGES = """
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
 from corollary.columns.delta import NOTHING, Delta
-from corollary.columns.pairs import Pairs, Runs, common_seconds, compose, pack
+from corollary.columns.pairs import Pairs, Runs, common_seconds, compose, count_equal, pack
 from corollary.language import parse_program
 from corollary.maintain import maintain
 
@@ -223,6 +223,7 @@ assert len(compose(path.keys, path)) == 8
 
 runs = Runs.of(path.keys, np.arange(9, dtype=np.uint32))
 assert common_seconds(runs, runs)[1].size == 9
+assert count_equal(path.keys.copy(), path.keys.copy()) == len(path)
 
 index = IntervalIndex.whole(Graph.of(path.keys))
 assert index.contains(path.keys).all() and index.after(index.sources())[1].size == 45
