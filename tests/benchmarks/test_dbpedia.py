@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.vlog import SAME, over_triples
-from benchmarks.workloads.dbpedia import by_popularity, drawn, vocabulary
+from benchmarks.workloads.dbpedia import by_popularity, drawn, functional, vocabulary
 
 PROGRAM = over_triples("""
 A(X) :- TE(X,rdf:type,<urn:A>)
@@ -33,6 +33,23 @@ def test_facts_use_the_vocabulary() -> None:
     assert len(np.unique(rows, axis=0)) == len(rows)
     closed = facts.close(PROGRAM)
     assert len(closed.index) > len(rows)
+
+
+def test_a_functional_property_has_one_object_for_each_subject() -> None:
+    program = over_triples("""
+    p(X,Y) :- TE(X,<urn:p>,Y)
+    q(X,Y) :- TE(X,<urn:q>,Y)
+    same(X,Y) :- TE(X,<http://www.w3.org/2002/07/owl#sameAs>,Y)
+    same(Y,Z) :- p(X,Y),p(X,Z)
+    same(X,Z) :- same(X,Y),same(Y,Z)
+    same(X,Z) :- q(X,Y),q(Z,Y)
+    """)
+    assert functional(program) == {"urn:p"}
+    facts = drawn(program, 2_000, 30)
+    p, q = (facts.dictionary.find(f"<urn:{name}>") for name in "pq")
+    subjects = {name: facts.columns[0][facts.columns[1] == name] for name in (p, q)}
+    assert len(set(subjects[p].tolist())) == subjects[p].size > 10
+    assert len(set(subjects[q].tolist())) < subjects[q].size
 
 
 @pytest.mark.parametrize("seed", [0, 1])
