@@ -51,10 +51,15 @@ class Fixpoint:
         self._name_of = name_of
         self._routes: dict[int, list[tuple[int, Set[int] | None]]] = {}
         self._revision = 0  # the sum of the modules' revisions for which ``_routes`` hold
-        self._pending: list[dict[int, list[Relation]]] = [
-            {p: [index.relation(p)] for p in index.all_predicates() if module.reads(p)}
-            for module in self.modules
-        ]
+        self._by_predicate: dict[int, list[int]] = {}
+        self._others: list[int] = []
+        self._find_readers()
+        self._pending: list[dict[int, list[Relation]]] = [{} for _ in self.modules]
+        for predicate in index.all_predicates():
+            for position in self._positions(predicate):
+                self._pending[position][predicate] = [index.relation(predicate)]
+        self._earliest = 0
+        """No module before this position has pending facts."""
 
     def add_module(self, module: Module, before: Module | None = None) -> None:
         """Add a module, last or ``before`` another one, without pending facts.
@@ -89,7 +94,7 @@ class Fixpoint:
                 position += 1
                 continue
             at(module.name)
-            self._pending[position] = {}
+            self._pending[position], self._earliest = {}, position
             started = perf_counter()
             candidates, relations = module.add(self.index, self.index.union(pending))
             found = self.include(candidates, module)
@@ -99,7 +104,12 @@ class Fixpoint:
             self.rounds += 1
             if found:
                 after()
-                position = 0
+                position = self._first()
+
+    def _first(self) -> int:
+        """A position such that no module before it has something to do, after a turn."""
+        waiting = (position for position in self._others if self.modules[position].is_waiting)
+        return min(self._earliest, next(waiting, len(self.modules)))
 
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
@@ -140,7 +150,12 @@ class Fixpoint:
                     continue
             else:
                 part = whole = Relation(new) if whole is None else whole
-            self._pending[position].setdefault(predicate, []).append(part)
+            self._pend(position, predicate, part)
+
+    def _pend(self, position: int, predicate: int, part: Relation) -> None:
+        """Add to the pending facts of a module."""
+        self._earliest = min(self._earliest, position)
+        self._pending[position].setdefault(predicate, []).append(part)
 
     def received(self, facts: Delta) -> dict[int, Delta]:
         """The facts that each module receives, by its position: of predicates of which it reads an object."""
@@ -154,21 +169,38 @@ class Fixpoint:
 
     def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
         """The positions of the modules that read a predicate, each with the objects that it reads."""
-        revision = sum([module.revision for module in self.modules])
+        revision = sum([self.modules[position].revision for position in self._others])
         if revision != self._revision:
             self._revision = revision
             self._routes = {}
         if predicate not in self._routes:
             self._routes[predicate] = [
-                (position, module.objects_read(predicate))
-                for position, module in enumerate(self.modules)
-                if module.reads(predicate)
+                (position, self.modules[position].objects_read(predicate))
+                for position in self._positions(predicate)
             ]
         return self._routes[predicate]
 
+    def _positions(self, predicate: int) -> list[int]:
+        """The positions of the modules that read a predicate, ascending."""
+        asked = [position for position in self._others if self.modules[position].reads(predicate)]
+        return sorted(self._by_predicate.get(predicate, []) + asked)
+
+    def _find_readers(self) -> None:
+        """Note the modules that read fixed predicates by these. The ``_others`` are asked.
+
+        A program may have thousands of such modules, and of predicates.
+        """
+        self._by_predicate, self._others = {}, []
+        for position, module in enumerate(self.modules):
+            if module.only_reads is None:
+                self._others.append(position)
+            for predicate in module.only_reads or ():
+                self._by_predicate.setdefault(predicate, []).append(position)
+
     def reroute(self) -> None:
         """Ask all modules again what they read: their rules have changed."""
-        self._routes = {}
+        self._routes, self._earliest = {}, 0
+        self._find_readers()
 
     def _include_relations(self, relations: Mapping[int, Relation], origin: Module) -> int:
         """As ``include``, for relations that replace those in the index. They are no schema facts.
@@ -193,10 +225,11 @@ class Fixpoint:
                 if module is origin:
                     continue
                 if is_whole and module.receives_again:
-                    pending[predicate] = [relation]
+                    pending.pop(predicate, None)
+                    self._pend(position, predicate, relation)
                     continue
                 new = relation.beyond(known) if new is None else new
-                pending.setdefault(predicate, []).append(new)
+                self._pend(position, predicate, new)
         return found
 
     def _report(self, origin: Module, predicate: int, count: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Sequence
 
 from corollary.columns import Candidates, TripleIndex
@@ -89,5 +90,4 @@ class RuleModules:
 
     def _place(self, module: Module) -> None:
         """Insert a module by its turn, after those with the same turn."""
-        later = (place for place, other in enumerate(self.modules) if other.turn > module.turn)
-        self.modules.insert(next(later, len(self.modules)), module)
+        insort(self.modules, module, key=lambda other: other.turn)

@@ -72,6 +72,7 @@ class Linear(Module):
         assert shape is not None and not self.rules
         self.rules = [rule]
         self._shape = shape
+        self.only_reads = frozenset((shape.closed, shape.edges))
 
     def review(self, rules: RuleSet) -> None:
         """See whether the edges are copied into the closed relation."""
@@ -86,7 +87,7 @@ class Linear(Module):
 
     def reads(self, predicate: int) -> bool:
         """Whether it is T or E."""
-        return predicate in (self._shape.closed, self._shape.edges)
+        return predicate in (self.only_reads or ())
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Conclusions that are external too."""

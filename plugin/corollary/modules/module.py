@@ -163,6 +163,13 @@ class Module(Protocol):
     revision: int = 0
     """The number of times that facts changed the answers of ``reads`` or ``objects_read``."""
 
+    only_reads: Set[int] | None = None
+    """The predicates for which ``reads`` is true, if the module's one rule names them; else None.
+
+    Such a module keeps ``revision``, and begins to wait only where its rule is added, or by
+    ``commit_deletions``.
+    """
+
     rules: list[CompiledRule]
     """The module's own rules."""
 
