@@ -17,14 +17,17 @@ import secrets
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.columns.column_file import ColumnFile
 from corollary.columns.pairs import HALF, LOW_HALF, NO_KEYS, Pairs, firsts
 from corollary.columns.tuning import MIN_CHUNKS_SKIPPED
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
+
+if TYPE_CHECKING:
+    from corollary.columns.column_file import ColumnFile
 
 KEYS_PER_CHUNK = 1 << 15
 """Keys from one fence to the next: a part of the format, which docs/snapshots.md states as 32,768."""

@@ -110,7 +110,7 @@ class _Compressing(GZipMiddleware):
             is_accepted = accepts_gzip(Headers(scope=scope).get("Accept-Encoding", ""))
             others = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
             accepted = b"accept-encoding", b"gzip" if is_accepted else b"identity"
-            scope = {**scope, "headers": [*others, accepted]}
+            scope["headers"] = [*others, accepted]
         await super().__call__(scope, receive, send)
 
 
