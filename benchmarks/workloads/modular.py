@@ -36,10 +36,7 @@ QUARTER = "a quarter"
 DAG = "DAG-R"
 
 MOST_OVER_SORT = 6.0
-MOST_OVER_MATERIALISING = 1.3
-"""Where a relation is closed anew, maintenance does the same work as materialising, and the ratio scatters
-around 1. A strategy that is given up may take 0.3 times as long."""
-
+MOST_OVER_MATERIALISING = 1.0
 MOST_CHAIN_MS = 20.0
 CHAIN = 400
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from benchmarks import turbines
-from benchmarks.engine import ENGINE, Facts
+from benchmarks.engine import Facts
 from benchmarks.graphs import PREFIX
-from benchmarks.measure import Measurement, Settings
-from benchmarks.programs import Case, RuleTrack, without
+from benchmarks.measure import Settings
+from benchmarks.programs import RuleTrack, without
 from benchmarks.workloads import dynamic, rules
 from tests.engine import Fact, facts_of
 from tests.evaluate.test_against_naive import by_value
@@ -78,21 +76,6 @@ def test_turbines_have_the_shape_of_the_paper() -> None:
     members = turbines.CHAINS[0] + 1
     assert p11.size == members * (members - 1)
     assert (firsts(p11) != seconds(p11)).all()
-
-
-def test_a_change_of_most_facts_has_no_demand() -> None:
-    def case(seconds: float, left: int) -> Case:
-        followed = Measurement("rules", "", ENGINE, "", (seconds,), 100)
-        scratch = replace(followed, seconds=(1.0,))
-        return Case((followed, replace(followed, facts=left)), (scratch, scratch), "")
-
-    cases: dict[tuple[str, ...], Case] = {
-        ("r1",): case(2.0, 60),
-        ("r2",): case(0.5, 70),
-        ("r3",): case(0.8, 100),
-    }
-    assert [(d.value, d.text[-3:-1]) for d in rules.demands("RS1", cases)] == [(1.25, "r3"), (1.25, "r3")]
-    assert not rules.demands("RS1", {("r1",): cases["r1",]})
 
 
 @pytest.mark.slow

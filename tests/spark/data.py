@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pyoxigraph
+from hypothesis import HealthCheck, Phase, settings
+from tests.strategies import MORE_EXAMPLES
 
 from corollary.columns import TripleIndex
 from corollary.kernels.sorted import Column
@@ -16,6 +18,14 @@ from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind,
 
 TextTriple = tuple[str, str, str]
 Facts = tuple[TripleIndex, TermDictionary]
+
+few = settings(
+    max_examples=2 * MORE_EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take an hour
+)
+"""For tests on Spark, of which an example takes seconds."""
 
 _SUFFIX = re.compile(r"(_:.*)-\d+")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +32,6 @@ from corollary.loaders.spark.task_content import (
 from corollary.profiles import load_profile
 from corollary.program.fingerprint import fingerprint
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
-
-if TYPE_CHECKING:
-    pass
 
 
 def closed(facts: frozenset[Fact], program: Program) -> EncodedDataSet:

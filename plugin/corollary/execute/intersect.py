@@ -111,8 +111,8 @@ def count_in_common(batch: Batch, one: Side, other: Side) -> int | None:
     """The number of (row, value) such that the value is on both sides of the row.
 
     Precondition: both sides are bound. Lists the paths (end, value, other end) from all terms of these rows
-    at the end with fewer terms, and compares their ends with those of the rows. Returns None, and lists
-    nothing, if the paths are so many more than the rows that a search for each row costs less.
+    at the end with fewer terms, and compares their ends with those of the rows. Returns None if there are
+    more than MAX_PATHS_PER_ROW paths for each row: then the caller searches row by row, which is faster.
     """
     ends = [distinct(side.ends(batch)) for side in (one, other)]
     if ends[1].size < ends[0].size:

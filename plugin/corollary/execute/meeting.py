@@ -58,7 +58,10 @@ def join_both(batch: Batch, first: Step, second: Step, facts: Mapping[Age, Tripl
 
 
 def _is_sorted_soon(relation: Relation, rows: int) -> bool:
-    """Whether the order by object exists, or costs little beside a join of so many rows. It is kept."""
+    """Whether the order by object exists, or the relation has few facts to sort for each of the rows.
+
+    The relation keeps the order, once it is made.
+    """
     base = relation.parts[0]
     return base.has_by_object or len(base) <= MAX_FACTS_SORTED_PER_ROW * rows
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, load
 from tests.loaders.test_counts import LITERALS
-from tests.spark.data import TextTriple, assert_equal_facts, texts
+from tests.spark.data import TextTriple, assert_equal_facts, few, texts
 from tests.strategies import MORE_EXAMPLES
 
 from corollary.columns import TripleIndex
@@ -39,13 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
-
-few = settings(
-    max_examples=2 * MORE_EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take an hour
-)
 
 IS_LONG = MORE_EXAMPLES > 1
 """Whether tests take all profiles, or the largest of the two families."""

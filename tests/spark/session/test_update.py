@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from tests import strategies as some
 from tests.engine import Fact, load
-from tests.spark.data import texts
+from tests.spark.data import few, texts
 from tests.spark.test_one_task_update import (
     Parts,
     all_texts,
@@ -25,7 +25,6 @@ from tests.spark.test_one_task_update import (
     term_texts,
     triples,
 )
-from tests.strategies import MORE_EXAMPLES
 
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import BlankNode, Program, constant_text
@@ -42,13 +41,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
-
-few = settings(
-    max_examples=2 * MORE_EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
 
 
 def write_facts(path: Path, facts: frozenset[Fact]) -> str:
