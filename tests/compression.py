@@ -6,15 +6,16 @@ from typing import Literal
 
 import pytest
 
-from corollary.closure import bit_index, compressed_relation, interval_index
+from corollary.closure import bit_index, compressed_relation, interval_index, maintained
 from corollary.modules import equality, inclusion, transitive
 
-Kept = Literal["intervals", "bits", "lists"]
+Kept = Literal["intervals", "bits", "beside", "lists"]
 
 
 def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
     """Until the patch is undone, compress closures and copies of any size; closures to this index.
 
+    ``beside``: to intervals, beside which all changes are listed that may be.
     ``lists``: closures are listed by their intervals instead, and inverse ones share their lists.
     """
     for module in (compressed_relation, equality):
@@ -26,6 +27,8 @@ def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
     patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 0 if index == "bits" else 1000)
     patch.setattr(interval_index, "INTERVALS_MERGED_PER_EDGE", 1_000_000)
     patch.setattr(interval_index, "MAX_WORDS_PER_EDGE", 0)
+    if index == "beside":
+        patch.setattr(maintained, "MAX_FACTS_BESIDE_PER_EDGE", 1000)
     if index == "lists":
         patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 1 << 40)
         patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 1 << 40)

@@ -27,7 +27,7 @@ from corollary.columns.pairs import (
     spread,
     union,
 )
-from corollary.columns.relation import EMPTY, PATHS, Relation
+from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, PATHS, Relation
 from corollary.kernels.announcing import announce
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
@@ -116,7 +116,7 @@ class CompressedRelation(Relation):
             return self
         returning = self._without.common(fresh)
         beside = self._beside.plus(difference(fresh, returning))
-        return CompressedRelation(self._closure, self._without.minus(returning), beside)
+        return self._changed(self._without.minus(returning), beside, _legal(fresh))
 
     def plus_new(self, new: Pairs) -> Relation:
         """As ``Relation.plus_new``."""
@@ -129,7 +129,14 @@ class CompressedRelation(Relation):
             return self
         apart = self._beside.common(present)
         without = self._without.plus(difference(present, apart))
-        return CompressedRelation(self._closure, without, self._beside.minus(apart))
+        return self._changed(without, self._beside.minus(apart), -_legal(present))
+
+    def _changed(self, without: Relation, beside: Relation, legal: int) -> Relation:
+        """The relation with other overlays, and that many more facts whose subject is no literal."""
+        changed = CompressedRelation(self._closure, without, beside)
+        if self._legal >= 0:
+            changed._legal = self._legal + legal
+        return changed
 
     def minus_present(self, lost: Pairs) -> Relation:
         """As ``Relation.minus_present``."""
@@ -337,6 +344,11 @@ class CompressedRelation(Relation):
     def usual_counts(self) -> tuple[int, int]:
         """As ``Relation.usual_counts``."""
         return self.subject_count(), self.object_count()
+
+
+def _legal(keys: Keys) -> int:
+    """The number of facts (sorted) whose subject is no literal."""
+    return Pairs(keys).count_below(FIRST_LITERAL_KEY)
 
 
 def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[Rows, Column]:

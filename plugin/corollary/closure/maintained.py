@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.closure.compressed_relation import closure_of
+from corollary.closure.compressed_relation import CompressedRelation, closure_of
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
 from corollary.closure.tuning import (
     MAX_EDGES_BY_PRODUCT,
+    MAX_FACTS_BESIDE_PER_EDGE,
     MIN_EDGES_PER_JOINED,
     MIN_FACTS_PER_NEW_FACT,
     MIN_PAIRS_PER_FACT_IF_DENSE,
@@ -38,6 +39,7 @@ from corollary.columns.pairs import (
     distinct,
     distinct_of_sorted,
     firsts,
+    intersection,
     pack,
     seconds,
     sorted_unique,
@@ -66,6 +68,7 @@ class MaintainedClosure:
         self._edges = edges
         self._deleted = NO_KEYS
         self._deleted_edges = NO_KEYS
+        self._noted = NO_KEYS  # facts that this transaction found to be external
         self._times_closed = 0  # since a dense R was sorted by objects
 
     @property
@@ -81,12 +84,12 @@ class MaintainedClosure:
     def note_external(self, external: Keys, internal: Keys) -> None:
         """Note facts of R that are external, and facts that are not. Precondition: R stays S ∘ E*; E = S.
 
-        External facts that are new in S are restored, in both directions if R is symmetric: paths over them
-        may have been deleted already.
+        External facts that are new in S may be restored, in both directions if R is symmetric: paths over
+        them may have been deleted already.
         """
         new = external[~self.external.contains(external)]
         both = sorted_unique(np.concatenate((new, swap(new)))) if self.symmetric else new
-        self.restored = union(self.restored, both)
+        self._noted = union(self._noted, both)
         self.external = self.external.minus(internal).plus(new)
 
     def doubt(self, facts: Keys) -> None:
@@ -135,10 +138,10 @@ class MaintainedClosure:
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
-        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, or more
-        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new, or if R is dense and must
-        be sorted by objects, or half of it looked at. A few new edges are joined with what reaches them and
-        what they reach, if these pairs are fewer than the external facts.
+        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed and many
+        pairs are near, or more than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new, or
+        if R is dense and must be sorted by objects, or half of it looked at. A few new edges are joined with
+        what reaches them and what they reach, if these pairs are fewer than the external facts.
         """
         self.external = self.external.plus(new)
         new, self.restored = union(new, self.restored), NO_KEYS
@@ -147,8 +150,10 @@ class MaintainedClosure:
         else:
             self._edges = self._edges.plus(new_edges)
             known = len(self.external) + len(self._edges)
+        if closed.is_compressed:
+            return self._paths_near(new, closed)
         is_dense = len(closed) > MIN_PAIRS_PER_FACT_IF_DENSE * known
-        if closed.is_compressed or (is_dense and self._closes_first(closed)):
+        if is_dense and self._closes_first(closed):
             return None
         if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT and _joined(new, closed) <= known:
             return _by_product(new, closed, symmetric=self.symmetric)
@@ -165,6 +170,28 @@ class MaintainedClosure:
         if is_dense and 2 * int(closed.subject_counts(sources).sum()) > len(closed):
             return None
         return Paths(self.edges, Relation(Pairs(seeds))).starting(sources)
+
+    def is_listed_near(self, edges: Keys, closed: Relation) -> bool:
+        """Whether a compressed R (``closed``; E = S) lists what edges change, beside its closure or missing.
+
+        These facts, with all that the sources of paths over the edges reach, must be few for the edges of R.
+        Cost: that of the sources found, limited likewise.
+        """
+        beside = closed.overlay if isinstance(closed, CompressedRelation) else 0
+        room = int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external)) - beside
+        ends = distinct(np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges))
+        if int(closed.object_counts(ends).sum()) > room:
+            return False
+        sources = distinct(np.concatenate((ends, closed.subjects_of(ends)[1])))
+        return int(closed.subject_counts(sources).sum()) <= room
+
+    def _paths_near(self, new: Keys, closed: Relation) -> Keys | None:
+        """What follows from new edges that a compressed R lists; else None (E = S)."""
+        if not self.is_listed_near(new, closed):
+            return None
+        part, most = self._near(new), int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external))
+        found = part.components().lists(part.nodes.astype(np.uint64), most)
+        return None if found is None else sort_keys(found[~closed.contains(found)])
 
     def _closes_first(self, closed: Relation) -> bool:
         """Whether a dense R is closed anew, before it is sorted by objects after some such times."""
@@ -186,7 +213,8 @@ class MaintainedClosure:
         Precondition: external facts and edges are those before the transaction, in every call. Cost: the part
         of the graph that leads to what is deleted, or is reached from there.
         """
-        internal, deleted = difference(deleted, self.external.pairs().keys), self.external.common(deleted)
+        is_external = self.external.contains(deleted)
+        internal, deleted = deleted[~is_external], deleted[is_external]
         beside = sorted_unique(self.premises(internal)[0]) if internal.size else NO_KEYS
         self._deleted = union(self._deleted, deleted)
         self._deleted_edges = union(self._deleted_edges, deleted_edges)
@@ -245,7 +273,7 @@ class MaintainedClosure:
         """The deletions are final: R and E (unused where E = S) are as given."""
         if self._edges is not None:
             self._edges = edges
-        if not (deleted.size or self.doubtful.size or self.restored.size):
+        if not (deleted.size or self.doubtful.size or self._noted.size):
             self._deleted_edges = NO_KEYS
             return
         self.external = self.external.minus(deleted)
@@ -253,8 +281,12 @@ class MaintainedClosure:
         doubtful = closed.common(difference(self.doubtful, deleted))
         unexplained = difference(doubtful, self.paths.among(doubtful))
         self.external = self.external.plus(unexplained)
-        self.restored = closed.common(union(self.restored, unexplained))  # a later layer may delete them
-        self.doubtful = self._deleted = self._deleted_edges = NO_KEYS
+        noted = union(self._noted, unexplained)
+        self.doubtful = self._deleted = self._deleted_edges = self._noted = NO_KEYS
+        if noted.size:
+            missing = self.paths.among(deleted)  # all that R may lack
+            noted = intersection(noted, sorted_unique(self.premises(missing)[0]))
+        self.restored = closed.common(union(self.restored, noted))  # a later layer may delete them
 
     def _near(self, edges: Keys) -> Part:
         """What the sources of all paths over some edges reach; E = S."""

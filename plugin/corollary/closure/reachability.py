@@ -20,6 +20,7 @@ from corollary.closure.strong_components import Components, Nodes, compressed, w
 from corollary.closure.tuning import (
     EDGES_PER_STEP,
     MAX_IDS_PER_TERM,
+    MAX_IDS_PER_TERM_FOUND,
     MAX_WORDS_PER_BLOCK,
     MAX_WORDS_PER_EDGE,
     MIN_EDGES_PER_NODE_MET,
@@ -317,7 +318,8 @@ def numbers_of(terms: Column, nodes: Column) -> Nodes:
     if not nodes.size or not terms.size:
         return np.full(terms.size, -1)
     least, greatest = int(nodes[0]), int(nodes[-1])
-    if greatest - least > MAX_IDS_PER_TERM * max(nodes.size, terms.size):
+    most = min(MAX_IDS_PER_TERM * max(nodes.size, terms.size), MAX_IDS_PER_TERM_FOUND * terms.size)
+    if greatest - least > most:
         places = np.minimum(np.searchsorted(nodes, terms), nodes.size - 1)
         places[nodes[places] != terms] = -1
         return places

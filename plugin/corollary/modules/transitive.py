@@ -272,18 +272,15 @@ class Transitive(Module):
             self._closures[predicate].doubt(keys)
             candidates[predicate] = [keys]
         for predicate in self._closures.keys() - dropped:
-            closure, proved_facts = self._closures[predicate], proved.relation(predicate)
-            if facts.relation(predicate).is_compressed:
-                if len(deleted.relation(predicate)):
-                    losses |= self._losses(predicate, facts, proved)
+            if not len(deleted.relation(predicate)):
                 continue
-            if len(deleted.relation(predicate)):
-                self._note(predicate)
-                deleted_keys = deleted.keys(predicate)
-                paths, near = closure.lose(
-                    deleted_keys, deleted_keys, proved_facts, proved_facts, is_based=False
-                )
-                candidates[predicate] = [self._derived(predicate, union(paths, near))]
+            if self._loses_unlisted(predicate, facts.relation(predicate), deleted):
+                losses |= self._losses(predicate, facts, proved)
+                continue
+            self._note(predicate)
+            lost, proved_facts = deleted.keys(predicate), proved.relation(predicate)
+            found = self._closures[predicate].lose(lost, lost, proved_facts, proved_facts, is_based=False)
+            candidates[predicate] = [self._derived(predicate, union(*found))]
         return Answer(candidates, losses)
 
     def spare(
@@ -334,12 +331,15 @@ class Transitive(Module):
         derived: Candidates = {}
         for predicate, wanted in self._closed_among(candidates):
             edges = facts.relation(predicate)
-            if predicate in self._anew and predicate in self._external_proved and not edges.is_compressed:
+            closure = self._closures[predicate]
+            is_known = predicate in self._external_proved and not edges.is_compressed
+            anew = self._anew.get(predicate) if is_known else None
+            if anew is not None and not closure.is_listed_near(wanted, anew[1]):
                 found = self._closed_anew(predicate, edges.pairs().keys).common(
                     wanted
-                )  # as ``_lose`` needs it
+                )  # ``_losses`` needs it
             else:
-                found = self._closures[predicate].rederive(wanted, edges, edges)
+                found = closure.rederive(wanted, edges, edges)
             derived[predicate] = [self._derived(predicate, found)]
         return derived
 
@@ -426,6 +426,16 @@ class Transitive(Module):
             if is_inverse and not closed[other].is_compressed:
                 return closed[other].inverse()
         return None
+
+    def _loses_unlisted(self, predicate: int, closed: Relation, deleted: TripleIndex) -> bool:
+        """Whether a closed relation is compressed, and what it loses with deleted facts is not listed."""
+        if not closed.is_compressed:
+            return False
+        if predicate in self._losing or predicate not in self._external_proved:
+            return True
+        listed = deleted.relation(predicate)
+        closure = self._closures[predicate]
+        return listed.is_compressed or not closure.is_listed_near(listed.pairs().keys, closed)
 
     def _losses(self, predicate: int, facts: TripleIndex, proved: TripleIndex) -> dict[int, Relation]:
         """What a compressed relation loses if only its proved facts stay, and what these lead to.
