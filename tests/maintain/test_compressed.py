@@ -331,6 +331,14 @@ def test_when_it_starts_over(
     assert_exact(history, program)
 
 
+def test_what_is_left_is_closed_both_ways_once_a_rule_says_so() -> None:
+    """Once lost: b p a. The same edges had been left before, and closed one way."""
+    states = (PATH, "a p b, b p c", PATH, "a p b, b p c")
+    history, one_way = written(CLOSED + COPYING, *(state.replace("c p d", "c q d") for state in states))
+    _, both_ways = written(CLOSED + COPYING + SYMMETRIC, PATH)
+    assert_exact(history, [one_way, one_way, both_ways, both_ways])
+
+
 def test_it_starts_over_if_a_rule_goes() -> None:
     history, closed = written(CLOSED, PATH, PATH)
     _, open_ = written("", PATH)

@@ -79,7 +79,7 @@ class Transitive(Module):
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
-        self._anew: dict[int, tuple[Keys, Relation]] = {}  # compressed relations: facts, and their closure
+        self._anew: dict[int, tuple[Keys, bool, Relation]] = {}  # facts, whether symmetric, and their closure
         self._losing: dict[int, tuple[Keys, Relation]] = {}  # the same, of those that lose facts
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
@@ -334,10 +334,9 @@ class Transitive(Module):
             closure = self._closures[predicate]
             is_known = predicate in self._external_proved and not edges.is_compressed
             anew = self._anew.get(predicate) if is_known else None
-            if anew is not None and not closure.is_listed_near(wanted, anew[1]):
-                found = self._closed_anew(predicate, edges.pairs().keys).common(
-                    wanted
-                )  # ``_losses`` needs it
+            if anew is not None and not closure.is_listed_near(wanted, anew[2]):
+                closed = self._closed_anew(predicate, edges.pairs().keys)  # as ``_losses`` needs it
+                found = closed.common(wanted)
             else:
                 found = closure.rederive(wanted, edges, edges)
             derived[predicate] = [self._derived(predicate, found)]
@@ -456,13 +455,12 @@ class Transitive(Module):
 
     def _closed_anew(self, predicate: int, edges: Keys) -> Relation:
         """The closure of some facts (sorted) of a compressed relation, which is kept until others come."""
-        known = self._anew.get(predicate)
-        if known is None or not np.array_equal(known[0], edges):
-            symmetric = self._closures[predicate].symmetric
+        known, symmetric = self._anew.get(predicate), self._closures[predicate].symmetric
+        if known is None or known[1] != symmetric or not np.array_equal(known[0], edges):
             closure = MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric)
-            known = edges, closure.closed(stays=True)
+            known = edges, symmetric, closure.closed(stays=True)
             self._anew[predicate] = known
-        return known[1]
+        return known[2]
 
     def _note(self, predicate: int) -> None:
         """Name the predicate in the messages of limits."""
