@@ -256,7 +256,7 @@ class Transitive(Module):
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The paths over deleted edges, and edges near these that are not proved.
 
-        All facts of a predicate whose guards were deleted. Losses of compressed ones are not listed.
+        All facts of a predicate whose guards were deleted. Many losses of a compressed one are not listed.
         """
         candidates: Candidates = {}
         losses: dict[int, Relation] = {}
