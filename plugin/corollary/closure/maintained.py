@@ -179,10 +179,13 @@ class MaintainedClosure:
         """
         beside = closed.overlay if isinstance(closed, CompressedRelation) else 0
         room = int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external)) - beside
-        ends = distinct(np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges))
-        if int(closed.object_counts(ends).sum()) > room:
+        if self.symmetric:
+            ends, before = distinct(np.concatenate((firsts(edges), seconds(edges)))), closed
+        else:
+            ends, before = distinct(firsts(edges)), closed.inverse()
+        if int(before.subject_counts(ends).sum()) > room:
             return False
-        sources = distinct(np.concatenate((ends, closed.subjects_of(ends)[1])))
+        sources = distinct(np.concatenate((ends, before.objects_of(ends)[1])))
         return int(closed.subject_counts(sources).sum()) <= room
 
     def _paths_near(self, new: Keys, closed: Relation) -> Keys | None:
