@@ -179,10 +179,10 @@ class MaintainedClosure:
         """
         beside = closed.overlay if isinstance(closed, CompressedRelation) else 0
         room = int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external)) - beside
-        if self.symmetric:
-            ends, before = distinct(np.concatenate((firsts(edges), seconds(edges)))), closed
-        else:
-            ends, before = distinct(firsts(edges)), closed.inverse()
+        ends = distinct(np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges))
+        if int(closed.subject_counts(ends).sum()) > room:  # before an index of the inverse is made
+            return False
+        before = closed if self.symmetric else closed.inverse()
         if int(before.subject_counts(ends).sum()) > room:
             return False
         sources = distinct(np.concatenate((ends, before.objects_of(ends)[1])))
