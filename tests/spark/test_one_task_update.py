@@ -18,8 +18,11 @@ from tests.strategies import thorough
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import Program, UnstratifiableError, constant_text, parse_program
 from corollary.language.errors import Diagnostic
+from corollary.loaders.decoding import content_of
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark.one_task import followed
+from corollary.loaders.spark.packed_facts import CODEC
+from corollary.loaders.spark.packed_terms import cut_into_shares
 from corollary.loaders.spark.task_content import (
     ADDED,
     EXPLICIT,
@@ -31,7 +34,7 @@ from corollary.loaders.spark.task_content import (
 )
 from corollary.profiles import load_profile
 from corollary.program.fingerprint import fingerprint
-from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
+from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary, kind_of_text
 
 
 def closed(facts: frozenset[Fact], program: Program) -> EncodedDataSet:
@@ -62,7 +65,8 @@ def batch(part: int, **columns: object) -> pa.RecordBatch:
     types = {
         **dict.fromkeys(("id", "chunk", "predicate", "subject", "object"), pa.int64()),
         "text": pa.string(),
-        "statements": pa.binary(),
+        "share": pa.int32(),
+        "content": pa.binary(),
     }
     size = len(next(iter(columns.values())))  # type: ignore[arg-type]
     arrays = {name: pa.array(columns.get(name, [None] * size), kind) for name, kind in types.items()}
@@ -87,13 +91,19 @@ def chunks_of(part: int, facts: frozenset[Fact]) -> Iterator[pa.RecordBatch]:
     """Facts as two chunks, which have numbers of their own for terms."""
     triples = sorted(tuple(map(constant_text, fact)) for fact in facts)
     for chunk, own in ((7, triples[::2]), (9, triples[1::2])):
-        dictionary = TermDictionary()
-        ids = np.array([[dictionary.encode(text) for text in triple] for triple in own], np.uint32)
-        for kind, found in zip(BULK_KINDS, term_texts(dictionary), strict=True):
-            numbers = [(kind << KIND_SHIFT) + n for n in range(len(found))]
-            yield batch(part, chunk=[chunk] * len(found), id=numbers, text=found)
-        if own:
-            yield batch(part, chunk=[chunk], statements=[ids.tobytes()])
+        if not own:
+            continue
+        found = sorted(
+            {text for triple in own for text in triple}, key=lambda text: (kind_of_text(text), text)
+        )
+        content, places = content_of(pa.array(found, pa.large_string()))
+        counts = [sum(kind_of_text(text) == kind for text in found) for kind in BULK_KINDS]
+        rows, place_of = cut_into_shares(content.copy(), places.copy(), counts, shares=2)
+        for share, number, packed in reversed(rows):
+            yield batch(part, chunk=[chunk], share=[share], id=[number], content=[packed])
+        numbers = place_of[[[found.index(text) for text in triple] for triple in own]]
+        statements = CODEC.compress(np.ascontiguousarray(numbers.T).tobytes(), asbytes=True)
+        yield batch(part, chunk=[chunk], id=[len(own)], content=[statements])
 
 
 def check_one_task(

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.data import TextTriple
 
-from corollary.loaders.spark import archive, encoding, parse_chunks
+from corollary.loaders.spark import archive, encoding, packed_terms, parse_chunks
 from corollary.loaders.spark.literal_values import value_text
-from corollary.terms.dictionary import TermDictionary
+from corollary.loaders.spark.packed_facts import CODEC
 from corollary.terms.values import SUPPORTED_DATATYPES, value_of
 
 LINES = [
@@ -41,24 +41,31 @@ def batches(rows: list[tuple[int, int, str]], size: int) -> Iterator[pa.RecordBa
 
 
 @settings(max_examples=60, deadline=None)
-@given(numbered_lines, st.integers(1, 7), st.integers(1, 9))
-def test_chunks_have_all_statements_once(rows: list[tuple[int, int, str]], size: int, chunk: int) -> None:
-    """However lines come in batches, and however large chunks are."""
+@given(numbered_lines, st.integers(1, 7), st.integers(1, 9), st.integers(1, 4))
+def test_chunks_have_all_statements_once(
+    rows: list[tuple[int, int, str]], size: int, chunk: int, shares: int
+) -> None:
+    """However lines come in batches, however large chunks are, and however many shares of terms there are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parse_chunks, "STATEMENTS_PER_CHUNK", chunk)
-        task = parse_chunks._Task(7, {n: n for n in (1, 2, 3)}, dict.fromkeys((1, 2, 3), "nt"))
-        found = pa.Table.from_batches(task.rows(batches(rows, size)), parse_chunks._ARROW).to_pylist()
+        task = parse_chunks._Task(7, parse_chunks._Parsing(dict.fromkeys((1, 2, 3), "nt"), "", shares))
+        read = task.rows(batches(rows, size), {n: n for n in (1, 2, 3)})
+        found = pa.Table.from_batches(read, parse_chunks._ARROW).to_pylist()
     names: dict[int, dict[int, str]] = {}
     for row in found:
-        if row["what"] == "term":
-            names.setdefault(row["chunk"], {})[row["number"]] = row["text"]
+        if row["what"] == "terms":
+            assert 0 <= row["share"] < shares
+            texts, counts = packed_terms.texts_in(pa.py_buffer(row["content"]))
+            assert len(texts) == sum(counts) == row["number"]
+            own = names.setdefault(row["chunk"], {})
+            own.update(enumerate(texts.to_pylist(), row["position"]))
     statements: list[TextTriple] = []
     for row in found:
         if row["what"] == "facts":
-            ids = np.frombuffer(row["statements"], np.uint32).reshape(-1, 3)
-            assert len(ids) == row["number"]
+            ids = parse_chunks.statements_in(row["content"], row["number"])
             own = names[row["chunk"]]
-            statements += [(own[s], own[p], own[o]) for s, p, o in ids.tolist()]
+            assert sorted(own) == list(range(len(own)))
+            statements += [(own[s], own[p], own[o]) for s, p, o in ids.T.tolist()]
     assert sorted(statements) == sorted(triple for row in rows for triple in triples(row))
     bad = [(row["document"], row["block"], row["number"]) for row in found if row["what"] == "bad"]
     blocks = [(row["document"], row["block"], row["number"]) for row in found if row["what"] == "block"]
@@ -91,14 +98,12 @@ def places(rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int, int]]
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=30), st.randoms())
 def test_statements_are_looked_up(triples: list[tuple[int, int, int]], random: object) -> None:
     """Numbers of a chunk become ids, in whatever order the terms come."""
-    own = TermDictionary()
-    texts_of = [f"<e:{n}>" if n < 4 else f'"{n}"' if n < 8 else f"_:{n}" for n in range(10)]
-    packed = np.array([[own.encode(texts_of[n]) for n in triple] for triple in triples], np.uint32)
-    numbers = {own.encode(text): 100 + n for n, text in enumerate(texts_of)}
-    pairs = list(numbers.items())
+    numbers = np.array(triples, np.uint32).T
+    packed = CODEC.compress(numbers.tobytes(), asbytes=True)
+    pairs = [(n, 100 + n) for n in range(10)]
     random.shuffle(pairs)  # type: ignore[attr-defined]
     found = encoding._encoded(
-        pa.table({"chunk": [1], "statements": pa.array([packed.tobytes()], pa.binary())}),
+        pa.table({"chunk": [1], "number": [len(triples)], "content": pa.array([packed], pa.binary())}),
         pa.table({"number": [n for n, _ in pairs], "id": [i for _, i in pairs]}),
     )
     columns = [found.column(name).to_pylist() for name in ("subject", "predicate", "object")]

@@ -217,7 +217,7 @@ def _write(folder: Path, name: str, tables: Iterable[pyarrow.Table]) -> dict[str
 
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    parts, rows = _of_size(tables, ROWS_PER_GROUP), 0
+    parts, rows = of_size(tables, ROWS_PER_GROUP), 0
     first = next(parts)
     options: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["graph", "predicate"]}
     with parquet.ParquetWriter(path, first.schema, **options) as file:
@@ -230,7 +230,7 @@ def _write(folder: Path, name: str, tables: Iterable[pyarrow.Table]) -> dict[str
     return {"rows": rows, "bytes": path.stat().st_size, "sha256": digest}
 
 
-def _of_size(tables: Iterable[pyarrow.Table], size: int) -> Iterator[pyarrow.Table]:
+def of_size(tables: Iterable[pyarrow.Table], size: int) -> Iterator[pyarrow.Table]:
     """The rows of tables in tables of at least ``size`` rows, but for the last one, which may be empty."""
     import pyarrow as pa
 

@@ -6,14 +6,20 @@ begins.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from corollary.loaders.decoding import bad_data_set, checked_manifest
 from corollary.loaders.encoded import manifest
 from corollary.loaders.encoded_format import (
+    COLUMNS,
     EXPLICIT,
     GENERALISED,
     GRAPHS,
@@ -24,13 +30,17 @@ from corollary.loaders.encoded_format import (
 )
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoding import FACT_SCHEMA
-from corollary.loaders.spark.storage import Storage
+from corollary.loaders.spark.packed_facts import AS_IS
+from corollary.loaders.spark.storage import Storage, local_path
 from corollary.reasoner.closed_under import ClosedUnder
 from corollary.terms.dictionary import BULK_KINDS, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+
+FACTS = pa.schema([(name, pa.int64()) for name in COLUMNS])
+"""The columns of facts, with global ids."""
 
 Files = dict[str, dict[str, Any]]
 """The manifest's entries of files (rows, bytes, checksum), by path within the folder."""
@@ -63,6 +73,37 @@ class DistributedDataSet:
     def facts_of(self, part: str) -> DataFrame:
         """The facts of a part: EXPLICIT, INFERRED or GENERALISED."""
         return read_facts(self.terms.sparkSession, self.fact_paths[part])
+
+    def mapped(self, part: str, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
+        """What tasks make of the facts of a part: as ``facts_of(part).mapInArrow(function, schema)``.
+
+        Local files are read by the tasks, row group by row group: Java would make a row of each fact first.
+        """
+        spark, folder = self.terms.sparkSession, local_path(self.folder)
+        names = sorted(name for name in self.files if name.startswith(f"{part}/"))
+        if folder is None or not names:
+            return self.facts_of(part).mapInArrow(function, schema)
+        groups = [
+            (folder / name, group)
+            for name in names
+            for group in range(parquet.read_metadata(folder / name).num_row_groups)
+        ]
+        tasks = spark.sparkContext.broadcast(groups)
+
+        def read(batches: Batches) -> Batches:
+            yield from function(_row_groups(tasks.value[n] for b in batches for n in b.column(0).to_pylist()))
+
+        return spark.range(0, len(groups), 1, len(groups)).mapInArrow(read, schema)
+
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def _row_groups(groups: Iterable[tuple[Path, int]]) -> Batches:
+    """The facts in row groups of files."""
+    for path, group in groups:
+        table = parquet.ParquetFile(path).read_row_group(group, list(COLUMNS))
+        yield from table.select(COLUMNS).cast(FACTS).to_batches()
 
 
 def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
@@ -145,6 +186,21 @@ def described(spark: SparkSession, folder: str, parts: tuple[str, ...]) -> Files
         name = F.element_at(F.split("path", "/"), -1)
         for file, size, digest in content.select(name, "length", F.sha2("content", 256)).collect():
             found[f"{part}/{file}"] = {"rows": rows.get(file, 0), "bytes": size, "sha256": digest}
+    return dict(sorted(found.items()))
+
+
+def take_files(rows: DataFrame, scratch: str, folder: str) -> Files:
+    """Write files that tasks make (``partition_task.FILES``) into a folder. Returns the manifest's entries.
+
+    The tasks run once: their rows are written to a new folder in ``scratch`` first.
+    """
+    spark, found = rows.sparkSession, {}
+    beside = f"{scratch}/files-{uuid4().hex}"
+    rows.write.options(**AS_IS).parquet(beside)
+    with Storage(spark).writing(folder) as write:
+        for file in spark.read.schema(rows.schema).parquet(beside).toLocalIterator():
+            write(file.name, file.content)
+            found[file.name] = {"rows": file.rows, "bytes": len(file.content), "sha256": file.digest}
     return dict(sorted(found.items()))
 
 

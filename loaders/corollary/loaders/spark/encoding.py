@@ -1,7 +1,6 @@
-"""Chunks to an encoded data set: number all terms globally, then translate the statements of each chunk.
+"""Terms and facts by joins and sorts of Spark: for changes of a data set, whose terms are known already.
 
-The id of a term is its rank by kind and text, so ids have no gaps and depend on the set of terms only.
-Statements are not joined with terms: the numbers of a chunk are looked up in an array.
+A load numbers terms by itself (``many_tasks``).
 
 Invariant: rows ascend within a file, and over the files in the order of their names: terms by id,
 facts by predicate, subject and object.
@@ -9,24 +8,23 @@ facts by predicate, subject and object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corollary.language.errors import CorollaryError
 from corollary.loaders.encoded_format import COLUMNS, TERMS
+from corollary.loaders.spark.packed_terms import texts_in
+from corollary.loaders.spark.parse_chunks import statements_in
 from corollary.loaders.spark.tuning import MAX_ROWS_PER_FILE
-from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-
-Id = TypeVar("Id", np.uint32, np.int64)
 
 FACT_SCHEMA = ", ".join(f"{name} long" for name in COLUMNS)
 
@@ -40,10 +38,9 @@ _WRITING = {"compression": "zstd", "mapreduce.fileoutputcommitter.marksuccessful
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The number of statements, of terms summed over all chunks, and of bad lines."""
+    """The number of statements, and of bad lines."""
 
     statements: int
-    chunk_terms: int
     bad: int
 
     @staticmethod
@@ -53,9 +50,7 @@ class Counts:
 
         rows = chunks.groupBy("what").agg(F.count("*"), F.sum("number")).collect()
         found = {what: (rows, total) for what, rows, total in rows}
-        return Counts(
-            found.get("facts", (0, 0))[1], found.get("term", (0, 0))[0], found.get("bad", (0, 0))[0]
-        )
+        return Counts(found.get("facts", (0, 0))[1], found.get("bad", (0, 0))[0])
 
 
 def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:
@@ -89,11 +84,7 @@ def write_terms(
     part = F.shiftright("place", _PLACE_BITS)
     counted = terms.groupBy(part.alias("part"), "kind").count().collect()
     counts = {k: sum(row["count"] for row in counted if row["kind"] == k) for k in BULK_KINDS}
-    for k, count in counts.items():
-        if known[k] + count > INDEX_MASK + 1:
-            raise CorollaryError(
-                f"{known[k] + count:,} different terms of kind {k.name}: ids reach to {INDEX_MASK + 1:,}"
-            )
+    refuse_too_many({k: known[k] + count for k, count in counts.items()})
     in_parts = [0] * (1 + max((row["part"] for row in counted), default=0))
     for row in counted:
         in_parts[row["part"]] += row["count"]
@@ -104,6 +95,15 @@ def write_terms(
     terms.select(term_id.alias("id"), "text").write.options(**_WRITING).parquet(f"{folder}/{TERMS}")
     terms.unpersist()
     return counts
+
+
+def refuse_too_many(counts: dict[Kind, int]) -> None:
+    """Raise CorollaryError if a kind has more terms than ids."""
+    for kind, count in counts.items():
+        if count > INDEX_MASK + 1:
+            raise CorollaryError(
+                f"{count:,} different terms of kind {kind.name}: ids reach to {INDEX_MASK + 1:,}"
+            )
 
 
 def write_facts(facts: DataFrame, folder: str, part: str, files: int) -> None:
@@ -121,38 +121,38 @@ def write_facts(facts: DataFrame, folder: str, part: str, files: int) -> None:
     facts.unpersist()
 
 
-def texts_of(chunks: DataFrame) -> DataFrame:
-    """The terms of all chunks, with duplicates: text."""
-    return chunks.where("what = 'term'").select("text")
+TERM_ROWS = "chunk long, number long, text string"
+
+
+def terms_of(chunks: DataFrame) -> DataFrame:
+    """The terms of all chunks, with duplicates: chunk, number (of the term within the chunk), text."""
+    rows = chunks.where("what = 'terms'").selectExpr("chunk", "position", "content")
+    return rows.mapInArrow(_terms, TERM_ROWS)
+
+
+def _terms(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for chunk, first, content in zip(*map(batch.column, range(3)), strict=True):
+            texts, _ = texts_in(content.as_buffer())
+            numbers = np.arange(first.as_py(), first.as_py() + len(texts), dtype=np.int64)
+            columns = [pa.repeat(chunk, len(texts)), pa.array(numbers), texts.cast(pa.string())]
+            yield pa.RecordBatch.from_arrays(columns, names=["chunk", "number", "text"])
 
 
 def encoded(chunks: DataFrame, terms: DataFrame) -> DataFrame:
     """The statements of all chunks as facts, with duplicates. ``terms`` (id, text) has all their terms."""
-    numbers = chunks.where("what = 'term'").select("chunk", "number", "text")
-    numbers = numbers.join(terms, "text").select("chunk", "number", "id")
-    statements = chunks.where("what = 'facts'").selectExpr("chunk as whole", "statements")
+    numbers = terms_of(chunks).join(terms, "text").select("chunk", "number", "id")
+    statements = chunks.where("what = 'facts'").selectExpr("chunk as whole", "number", "content")
     pairs = statements.groupBy("whole").cogroup(numbers.groupBy("chunk"))
     return pairs.applyInArrow(_encoded, FACT_SCHEMA)
 
 
 def _encoded(statements: pa.Table, numbers: pa.Table) -> pa.Table:
     """Translate the statements of one chunk (a row) to global ids. ``numbers`` has the ids of its numbers."""
-    own = numbers.column("number").to_numpy().astype(np.uint32)
-    order = np.argsort(own)
-    packed = statements.column("statements")[0].as_buffer()
-    columns = ids_of_statements(packed, own[order], numbers.column("id").to_numpy()[order])
+    ids = np.empty(numbers.num_rows, np.int64)
+    ids[numbers.column("number").to_numpy()] = numbers.column("id").to_numpy()
+    packed = statements.column("content")[0].as_buffer()
+    columns = ids[statements_in(packed, statements.column("number")[0].as_py())]
     named = zip(("subject", "predicate", "object"), columns, strict=True)
     found = {name: pa.array(column, pa.int64()) for name, column in named}
     return pa.table({name: found[name] for name in COLUMNS})
-
-
-def ids_of_statements(packed: bytes | pa.Buffer, own: Ids, ids: NDArray[Id]) -> tuple[NDArray[Id], ...]:
-    """Subjects, predicates and objects of the statements of a chunk (``parse_chunks``), as global ids.
-
-    ``ids`` are those of the numbers ``own``, which ascend.
-    """
-    starts = np.searchsorted(own, [kind << KIND_SHIFT for kind in BULK_KINDS])
-    columns = np.frombuffer(packed, np.uint32).reshape(-1, 3).T
-    return tuple(
-        ids[starts[column >> np.uint32(KIND_SHIFT)] + (column & np.uint32(INDEX_MASK))] for column in columns
-    )

@@ -2,7 +2,7 @@
 
 1. Executors parse (``parse_chunks``). The result is written to scratch once.
 2. Bad lines are counted, numbered and written to a table of their own. Too many bad lines fail the load.
-3. Terms are numbered, then statements: by the executors (``encoding``), or in one task (``one_task``). Last
+3. Terms are numbered and statements translated, in many tasks (``many_tasks``) or in one (``one_task``). Last
    come manifest and rename.
 """
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
-from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
+from corollary.loaders.spark.encoding import Counts, files_for
+from corollary.loaders.spark.many_tasks import NumberedTerms
 from corollary.loaders.spark.one_task import number
-from corollary.loaders.spark.parse_chunks import Source, parsed, sources
+from corollary.loaders.spark.parse_chunks import Source, chunks_in, parsed, shares_for, sources
 from corollary.loaders.spark.snapshot_output import QUARANTINE, data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED, MAX_FACTS_IN_ONE_TASK
@@ -111,18 +111,18 @@ def load(
         stages.enter("parse")
         documents = sources(storage, inputs, format)
         prefixes: dict[str, str] = {}
-        parsed(spark, documents, prefixes).write.parquet(f"{scratch(folder)}/chunks")
-        chunks = spark.read.parquet(f"{scratch(folder)}/chunks")
+        shares = shares_for(documents, spark, files)
+        chunks = chunks_in(parsed(spark, documents, prefixes, shares), f"{scratch(folder)}/chunks")
         counts = Counts.of(chunks)
         if counts.bad:
             stages.enter("bad lines")
             quarantine(chunks, documents, counts.bad, most_bad_lines, folder)
-        if files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK:
+        if not counts.statements or (files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK):
             stages.enter("one task")
             written = number(chunks, folder)
             kinds, parts = written.counts, written.files
         else:
-            kinds, parts = _in_many_tasks(chunks, counts, folder, files, stages)
+            kinds, parts = _in_many_tasks(chunks, counts, folder, shares, files, stages)
         stages.enter("manifest")
         parts |= described(spark, folder, (QUARANTINE,))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
@@ -134,16 +134,14 @@ def load(
 
 
 def _in_many_tasks(
-    chunks: DataFrame, counts: Counts, folder: str, files: int | None, stages: Stages
+    chunks: DataFrame, counts: Counts, folder: str, shares: int, files: int | None, stages: Stages
 ) -> tuple[dict[Kind, int], Files]:
     """Write terms and facts of a table of chunks. Returns the number of terms by kind, and the files."""
-    spark = chunks.sparkSession
     stages.enter("terms")
-    kinds = write_terms(texts_of(chunks), folder, files_for(counts.chunk_terms, chunks, files))
+    terms = NumberedTerms(chunks, shares, scratch(folder))
+    written = terms.write(folder)
     stages.enter("facts")
-    terms = spark.read.parquet(f"{folder}/{TERMS}")
-    write_facts(encoded(chunks, terms), folder, EXPLICIT, files_for(counts.statements, chunks, files))
-    return kinds, described(spark, folder, (TERMS, EXPLICIT))
+    return terms.counts, written | terms.write_statements(folder, files_for(counts.statements, chunks, files))
 
 
 def quarantine(chunks: DataFrame, documents: list[Source], count: int, most: int, folder: str) -> None:

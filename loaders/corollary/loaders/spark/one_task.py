@@ -80,7 +80,7 @@ class Written:
 def number(chunks: DataFrame, folder: str) -> Written:
     """Write the terms and the explicit facts of a table of chunks (see ``parse_chunks``).
 
-    Ids and facts are those of ``encoding.write_terms`` and ``encoding.encode``.
+    The id of a term is its rank by kind and text.
     """
     return _carried_out(_of_chunks(chunks, ADDED), _numbered, folder)
 
@@ -126,8 +126,8 @@ def _of_facts(facts: DataFrame, part: int) -> DataFrame:
 
 
 def _of_chunks(chunks: DataFrame, part: int) -> DataFrame:
-    rows = chunks.where("what IN ('term', 'facts')")
-    return rows.selectExpr(f"{part} AS part", "chunk", "number AS id", "text", "statements")
+    rows = chunks.where("what IN ('terms', 'facts')")
+    return rows.selectExpr(f"{part} AS part", "chunk", "share", "number AS id", "content")
 
 
 def _together(*tables: DataFrame) -> DataFrame:

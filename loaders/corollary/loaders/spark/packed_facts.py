@@ -7,6 +7,7 @@ looking at its facts, so a shuffled fact costs 1 to 3 bytes, and no work in Java
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +19,16 @@ from corollary.kernels.sorted import Column, Keys
 from corollary.loaders.spark.tuning import FACTS_PER_CUT, FACTS_PER_ROW
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 ROWS = "what string, target int, content binary"
 """The rows: what they are, the number of the partition or file they go to, and facts or a report."""
 
 ARROW = pa.schema([("what", pa.string()), ("target", pa.int32()), ("content", pa.binary())])
+
+AS_IS = {"compression": "none", "parquet.enable.dictionary": "false"}
+"""How rows are written: their contents are compressed already."""
 
 CODEC = pa.Codec("zstd", compression_level=1)
 """How keys are compressed. At this level it takes some 20 ns a fact, and a fourth of the bytes."""
@@ -108,6 +115,18 @@ def homes(ids: Column, partitions: int) -> NDArray[np.uint16]:
     """The number of the partition at which each term is at home."""
     mixed = (ids * HASH_FACTOR) >> HASH_SHIFT
     return (mixed % np.uint32(partitions)).astype(np.uint16)
+
+
+def slots_for(spark: SparkSession, partitions: int) -> tuple[int, ...]:
+    """For each partition a value that Spark's hash partitioning sends to a task of its own."""
+    places = spark.range(64 * partitions).selectExpr(
+        "cast(id AS int) AS slot", f"pmod(hash(cast(id AS int)), {partitions}) AS place"
+    )
+    found: dict[int, int] = {}
+    for row in places.collect():
+        found.setdefault(row.place, row.slot)
+    others = iter(range(64 * partitions, 65 * partitions))
+    return tuple(found.get(place, next(others)) for place in range(partitions))
 
 
 class TaskIds:

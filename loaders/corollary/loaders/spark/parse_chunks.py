@@ -1,17 +1,18 @@
 """Documents to chunks of statements, by the compiled loops of the local reader, in Arrow batches.
 
-A task numbers the terms of about ``STATEMENTS_PER_CHUNK`` statements locally, and emits a *chunk*: the
-distinct terms, one row each, and the statements as numbers, packed into one row. So a term that occurs in
-every statement is shuffled and joined once per chunk.
+A task numbers the terms of about ``STATEMENTS_PER_CHUNK`` statements locally, and emits a *chunk*: its
+distinct terms, packed into one row for each share of terms (``packed_terms``), and the statements as numbers,
+packed into one row. The number of a term is its place in the terms of the chunk, by share.
 
 All rows are in one table. The column ``what`` is the kind of a row:
 
-    term    chunk, number (of a term within the chunk), text
-    facts   chunk, number (of statements), statements (uint32 subject, predicate, object, concatenated)
+    terms   chunk, share, position (the number of the first term), number (of terms), content
+    facts   chunk, number (of statements), content (uint32 subjects, predicates, objects, compressed)
     bad     document, block, number (of the line within the block, from 1), position, reason, text
     block   document, block, number (of lines)
 
-A block is the part of a file that one task reads. Its name is the offset of its first byte.
+A block is the part of a file that one task reads. Its name is the offset of its first byte. Tasks read local
+files themselves (``file_parts``). Spark reads other files, and files that it can split though compressed.
 
 Invariant: a chunk has statements of one document. If there are several documents, the labels of blank nodes
 get the number of the document as a suffix.
@@ -19,41 +20,47 @@ get the number of the document as a suffix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
-from pyoxigraph import RdfFormat
 
-from corollary.kernels.byte_texts import Bytes
+from corollary.kernels.byte_texts import Bytes, Places
 from corollary.loaders.decoding import content_of
 from corollary.loaders.documents import Document
 from corollary.loaders.formats import FORMATS, LINE_FORMATS, FileKind, format_of, input_error
 from corollary.loaders.line_kernel import TERMS
 from corollary.loaders.ntriples import BadLine, parse_chunk
 from corollary.loaders.reading import document_rows
+from corollary.loaders.spark.file_parts import SPLIT_BY_SPARK, Part, tasks_for
+from corollary.loaders.spark.packed_facts import AS_IS, CODEC
+from corollary.loaders.spark.packed_terms import column_of, cut_into_shares
 from corollary.loaders.spark.storage import FileStatus, Storage
-from corollary.loaders.spark.tuning import BYTES_PER_CHUNK, STATEMENTS_PER_CHUNK
-from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, Ids, Kind, TermDictionary
+from corollary.loaders.spark.tuning import BYTES_PER_CHUNK, BYTES_PER_SHARE, STATEMENTS_PER_CHUNK
+from corollary.loaders.tuning import USUAL_COMPRESSION
+from corollary.terms.dictionary import INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 
 COLUMNS = (
     ("what", "string", pa.string()),
     ("chunk", "long", pa.int64()),
+    ("share", "int", pa.int32()),
     ("number", "long", pa.int64()),
-    ("text", "string", pa.string()),
-    ("statements", "binary", pa.binary()),
+    ("content", "binary", pa.binary()),
     ("document", "int", pa.int32()),
     ("block", "long", pa.int64()),
     ("position", "int", pa.int32()),
     ("reason", "string", pa.string()),
+    ("text", "string", pa.string()),
 )
 SCHEMA = ", ".join(f"{name} {type_name}" for name, type_name, _ in COLUMNS)
 
@@ -71,6 +78,13 @@ class Source:
     @property
     def is_lines(self) -> bool:
         return FORMATS[self.format] in LINE_FORMATS
+
+    def part(self) -> Part | None:
+        """The whole file, if tasks read it; None if Spark does."""
+        path, compression = self.file.local, FileKind.of(self.file.path).compression
+        if path is None or not self.is_lines or compression == SPLIT_BY_SPARK:
+            return None
+        return Part(self.number, path, compression, 0, self.file.size)
 
 
 def sources(storage: Storage, inputs: Iterable[str], format: str | None) -> list[Source]:
@@ -100,8 +114,19 @@ def _format_name(path: str, format: str | None) -> str:
     return next(name for name, known in FORMATS.items() if known == named)
 
 
+def shares_for(documents: list[Source], spark: SparkSession, files: int | None) -> int:
+    """The number of shares of the terms of documents: ``files`` if given, else at least one per core."""
+    if files is not None:
+        return files
+    sizes = (
+        s.file.size * (USUAL_COMPRESSION if FileKind.of(s.file.path).compression else 1) for s in documents
+    )
+    cores: int = spark.sparkContext.defaultParallelism
+    return max(cores, -(-sum(sizes) // BYTES_PER_SHARE))
+
+
 def parsed(
-    spark: SparkSession, documents: list[Source], prefixes: dict[str, str], suffix: str = ""
+    spark: SparkSession, documents: list[Source], prefixes: dict[str, str], shares: int, suffix: str = ""
 ) -> DataFrame:
     """The table of rows described above, as a lazy DataFrame. Labels of blank nodes get a ``suffix``, too.
 
@@ -109,24 +134,50 @@ def parsed(
     ontologies. Their first declaration of each prefix is added to ``prefixes``. Raises InputError for a
     syntax error in such a document.
     """
-    from pyspark.sql import functions as F
-
     if not documents:
         return spark.createDataFrame([], SCHEMA)
+    formats = {source.number: source.format if source.is_lines else "nt" for source in documents}
+    parsing = _Parsing(formats, suffix, shares)
+    found: list[DataFrame] = []
+    whole = [part for source in documents if (part := source.part()) is not None]
+    if whole:
+        tasks = tasks_for(whole, spark.sparkContext.defaultParallelism)
+        read = parsing.reader(spark.sparkContext.broadcast(tasks))
+        found.append(spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(read, SCHEMA))
+    lines, keys = _lines(spark, [source for source in documents if source.part() is None], prefixes)
+    if lines is not None:
+        found.append(lines.mapInArrow(parsing.parser(keys), SCHEMA))
+    return reduce(_union, found)
+
+
+def chunks_in(rows: DataFrame, path: str) -> DataFrame:
+    """The rows, which are made once and written to a new folder."""
+    rows.write.options(**AS_IS).parquet(path)
+    return rows.sparkSession.read.schema(SCHEMA).parquet(path)
+
+
+def _lines(
+    spark: SparkSession, documents: list[Source], prefixes: dict[str, str]
+) -> tuple[DataFrame | None, dict[int, int]]:
+    """The lines that Spark or the driver reads (text, document, block), and the numbers of their documents.
+
+    The column ``document`` has keys, which the numbers are for.
+    """
+    from pyspark.sql import functions as F
+
     text_files = [source for source in documents if source.is_lines]
     others = [source for source in documents if not source.is_lines]
-    by_uri = spark.createDataFrame(
-        pa.table({"number": [s.number for s in documents], "uri": [s.file.uri for s in documents]})
-    )
-    keys = {row[0]: row[1] for row in by_uri.select(F.xxhash64("uri"), "number").collect()}
-    assert len(keys) == len(documents), "two addresses have the same hash"
-    format_of_number = {source.number: source.format for source in documents}
-    formats = {key: format_of_number[number] for key, number in keys.items()}
-    parts: list[DataFrame] = []
+    keys: dict[int, int] = {-source.number: source.number for source in others}
+    found: list[DataFrame] = []
     if text_files:
+        by_uri = spark.createDataFrame(
+            pa.table({"number": [s.number for s in text_files], "uri": [s.file.uri for s in text_files]})
+        )
+        keys |= {row[0]: row[1] for row in by_uri.select(F.xxhash64("uri"), "number").collect()}
+        assert len(keys) == len(documents), "two addresses have the same hash"
         # A line ends in LF only, as in ``line_kernel``.
         read = spark.read.option("lineSep", "\n").text([source.file.path for source in text_files])
-        parts.append(
+        found.append(
             read.select(
                 F.concat("value", F.lit("\n")).alias("text"),
                 F.xxhash64("_metadata.file_path").alias("document"),
@@ -134,20 +185,20 @@ def parsed(
             )
         )
     if others:
-        key_of = {number: key for key, number in keys.items()}
-        tables = [_converted(spark, source, key_of[source.number], prefixes) for source in others]
-        formats.update({key_of[source.number]: "nt" for source in others})
-        parts.append(spark.createDataFrame(pa.concat_tables(tables)))
-    lines = parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
-    return lines.mapInArrow(_parser(keys, formats, suffix), SCHEMA)
+        tables = [_converted(spark, source, -source.number, prefixes) for source in others]
+        found.append(spark.createDataFrame(pa.concat_tables(tables)))
+    return (reduce(_union, found) if found else None), keys
+
+
+def _union(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionAll(other)
 
 
 def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str, str]) -> pa.Table:
-    """Convert a document in another format to lines of N-Triples. ``key`` is the hash of its address."""
-    content = spark.read.format("binaryFile").load(source.file.path).select("content").first()
-    assert content is not None
+    """Convert a document in another format to lines of N-Triples."""
+    content = _content(spark, source.file)
     document = replace(
-        Document.in_file(source.file.path, source.format), base=source.file.uri, content=bytes(content[0])
+        Document.in_file(source.file.path, source.format), base=source.file.uri, content=content
     )
     dictionary = TermDictionary()
     lines: list[str] = []
@@ -166,33 +217,58 @@ def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str
     )
 
 
+def _content(spark: SparkSession, file: FileStatus) -> bytes:
+    if file.local is not None:
+        return file.local.read_bytes()
+    row = spark.read.format("binaryFile").load(file.path).select("content").first()
+    assert row is not None
+    return bytes(row[0])
+
+
 Batches = Iterator[pa.RecordBatch]
 
 
-def _parser(keys: dict[int, int], formats: dict[int, str], suffix: str) -> Callable[[Batches], Batches]:
-    """The function for the executors: parses lines with the columns text, document (its key), block."""
+@dataclass(frozen=True, slots=True)
+class _Parsing:
+    """What tasks need to know: formats by number of document, a suffix of labels, the number of shares."""
 
-    def parse(batches: Batches) -> Batches:
+    formats: Mapping[int, str]
+    suffix: str
+    shares: int
+
+    def reader(self, tasks: Broadcast[list[list[Part]]]) -> Callable[[Batches], Batches]:
+        """The function for the executors that reads the files of tasks, given the numbers of the tasks."""
+
+        def read(batches: Batches) -> Batches:
+            task = self._task()
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from task.read(tasks.value[number])
+
+        return read
+
+    def parser(self, keys: dict[int, int]) -> Callable[[Batches], Batches]:
+        """The function for the executors that parses lines; ``keys`` are those of ``_lines``."""
+
+        def parse(batches: Batches) -> Batches:
+            yield from self._task().rows(batches, keys)
+
+        return parse
+
+    def _task(self) -> _Task:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        yield from _Task(context.partitionId(), keys, formats, suffix).rows(batches)
-
-    return parse
+        return _Task(context.partitionId(), self)
 
 
 class _Task:
     """The state of one task, which emits its chunks one after the other."""
 
-    def __init__(
-        self, partition: int, keys: dict[int, int], formats: dict[int, str], suffix: str = ""
-    ) -> None:
+    def __init__(self, partition: int, parsing: _Parsing) -> None:
         self._next_chunk = partition << 32
-        self._keys = keys
-        self._formats = formats
-        self._many = len(keys) > 1
-        self._suffix = suffix
+        self._parsing = parsing
         self._document = 0
         self._block = 0
         self._lines = 0
@@ -201,20 +277,26 @@ class _Task:
         self._size = 0
         self._bytes = 0
 
-    def rows(self, batches: Batches) -> Batches:
+    def rows(self, batches: Batches, keys: dict[int, int]) -> Batches:
         """Parse lines and yield all rows of the table for them."""
         for batch in batches:
-            keys, blocks = (batch.column(name).to_numpy() for name in ("document", "block"))
-            changes = np.flatnonzero((keys[1:] != keys[:-1]) | (blocks[1:] != blocks[:-1])) + 1
-            for start, end in pairwise([0, *changes.tolist(), len(keys)]):
+            of_line, blocks = (batch.column(name).to_numpy() for name in ("document", "block"))
+            changes = np.flatnonzero((of_line[1:] != of_line[:-1]) | (blocks[1:] != blocks[:-1])) + 1
+            for start, end in pairwise([0, *changes.tolist(), len(of_line)]):
                 if start == end:
                     continue
-                yield from self._enter(self._keys[int(keys[start])], int(blocks[start]))
+                yield from self._enter(keys[int(of_line[start])], int(blocks[start]))
                 content, offsets = content_of(batch.column("text").slice(start, end - start))
                 text = content[offsets[0] : offsets[-1]].copy()  # kernels need writable arrays
-                yield from self._parse(text, FORMATS[self._formats[int(keys[start])]])
-                if self._size >= STATEMENTS_PER_CHUNK or self._bytes >= BYTES_PER_CHUNK:
-                    yield from self._flush()
+                yield from self._parse(text)
+        yield from self._enter(0, 0)
+
+    def read(self, parts: Iterable[Part]) -> Batches:
+        """Read parts of files and yield all rows of the table for them. Raises InputError."""
+        for part in parts:
+            yield from self._enter(part.document, part.start)
+            for text in part.chunks():
+                yield from self._parse(text)
         yield from self._enter(0, 0)
 
     def _enter(self, document: int, block: int) -> Batches:
@@ -227,8 +309,8 @@ class _Task:
             yield from self._flush()
         self._document, self._block, self._lines = document, block, 0
 
-    def _parse(self, text: Bytes, format: RdfFormat) -> Batches:
-        statements = parse_chunk(text, format)
+    def _parse(self, text: Bytes) -> Batches:
+        statements = parse_chunk(text, FORMATS[self._parsing.formats[self._document]])
         texts = statements.texts
         texts.lengths[TERMS - 1 :: TERMS] = 0  # graph names are dropped
         ids: Ids = np.empty(texts.starts.size, np.uint32)
@@ -239,6 +321,8 @@ class _Task:
         if statements.bad:
             yield self._bad(statements.bad)
         self._lines += statements.lines
+        if self._size >= STATEMENTS_PER_CHUNK or self._bytes >= BYTES_PER_CHUNK:
+            yield from self._flush()
 
     def _bad(self, lines: list[BadLine]) -> pa.RecordBatch:
         return _rows(
@@ -256,20 +340,41 @@ class _Task:
         """Emit the present chunk, unless it is empty."""
         if not self._size:
             return
-        for kind, table in zip(BULK_KINDS, self._dictionary.tables(), strict=True):
-            if len(table):
-                content, places = table.texts_of(np.arange(len(table)))
-                offsets = places.astype(np.int32)  # no overflow: BYTES_PER_CHUNK < 2 ** 31
-                texts = pa.StringArray.from_buffers(len(table), pa.py_buffer(offsets), pa.py_buffer(content))
-                suffix = (f"-{self._document}" if self._many else "") + self._suffix
-                if kind == Kind.BLANK_NODE and suffix:
-                    texts = compute.binary_join_element_wise(texts, suffix, "")
-                numbers = np.arange(len(table), dtype=np.int64) + (kind << KIND_SHIFT)
-                yield _rows(len(table), what="term", chunk=self._next_chunk, number=numbers, text=texts)
-        packed = np.concatenate(self._statements).tobytes()
-        yield _rows(1, what="facts", chunk=self._next_chunk, number=[self._size], statements=[packed])
+        content, places, counts = self._texts()
+        shares, place_of = cut_into_shares(content, places, counts, self._parsing.shares)
+        first = 0
+        for share, number, packed in shares:
+            of_chunk = {"what": "terms", "chunk": self._next_chunk, "share": share, "position": first}
+            yield _rows(1, number=[number], content=[packed], **of_chunk)
+            first += number
+        ids = np.concatenate(self._statements)
+        starts = np.cumsum([0, *counts])
+        numbers = place_of[starts[ids >> np.uint32(KIND_SHIFT)] + (ids & np.uint32(INDEX_MASK))]
+        packed = CODEC.compress(np.ascontiguousarray(numbers.T).tobytes(), asbytes=True)
+        yield _rows(1, what="facts", chunk=self._next_chunk, number=[self._size], content=[packed])
         self._next_chunk += 1
         self._dictionary, self._statements, self._size, self._bytes = TermDictionary(), [], 0, 0
+
+    def _texts(self) -> tuple[Bytes, Places, list[int]]:
+        """The terms of the present chunk by kind, end to end; where they begin and end; their numbers."""
+        tables = self._dictionary.tables()
+        suffix = (f"-{self._document}" if len(self._parsing.formats) > 1 else "") + self._parsing.suffix
+        parts = [table.texts_of(np.arange(len(table))) for table in tables]
+        if suffix:
+            ends = (pa.scalar(end, pa.large_string()) for end in (suffix, ""))
+            labels = compute.binary_join_element_wise(column_of(*parts[Kind.BLANK_NODE]), *ends)
+            parts[Kind.BLANK_NODE] = content_of(labels)
+        lengths = np.concatenate([np.diff(places) for _, places in parts])
+        places: Places = np.zeros(lengths.size + 1, np.int64)
+        np.cumsum(lengths, out=places[1:])
+        content = np.concatenate([texts[ends[0] : ends[-1]] for texts, ends in parts])
+        return content, places, [len(table) for table in tables]
+
+
+def statements_in(packed: bytes | pa.Buffer, number: int) -> Ids:
+    """The numbers of the terms of a chunk's statements: subjects, predicates, objects, of shape (3, n)."""
+    plain = CODEC.decompress(packed, 12 * number)
+    return np.frombuffer(plain, np.uint32).reshape(3, number)
 
 
 def _rows(size: int, **columns: object) -> pa.RecordBatch:

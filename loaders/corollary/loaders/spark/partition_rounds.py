@@ -28,14 +28,15 @@ import pyarrow as pa
 from corollary.columns import Candidates
 from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
+from corollary.loaders import encoded_format
 from corollary.loaders.encoded_format import COLUMNS
-from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
+from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files, take_files
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.id_translation import GlobalIds
 from corollary.loaders.spark.literal_values import Derived, Find, Values, named_in
 from corollary.loaders.spark.load import Doing, Notify
-from corollary.loaders.spark.packed_facts import ROWS, TaskIds, empty_rows
+from corollary.loaders.spark.packed_facts import AS_IS, ROWS, TaskIds, empty_rows, slots_for
 from corollary.loaders.spark.partition_task import (
     ADDED,
     EXPLICIT,
@@ -48,6 +49,7 @@ from corollary.loaders.spark.partition_task import (
     SENT,
     Fact,
     Work,
+    bounds_of,
     outlined,
     written,
 )
@@ -71,10 +73,6 @@ if TYPE_CHECKING:
 
 ANY = (2**32 - 2, 2**32 - 1)
 """Global ids for ``ANY_RESOURCE`` and ``ANY_LITERAL``: no term has them."""
-
-
-AS_IS = {"compression": "none", "parquet.enable.dictionary": "false"}
-"""How rows are written: their contents are compressed already."""
 
 
 class VoidCut(Exception):
@@ -123,7 +121,7 @@ class PartitionedEvaluation:
         self._sample: list[Fact] = []
         self._values: Values | None = None
         self._news: list[Derived] = []
-        self._slots = _slots(self._spark, partitions)
+        self._slots = slots_for(self._spark, partitions)
         self._learn_names()
         self._of_values, self._work = self._cut(is_strict=False)
 
@@ -169,7 +167,7 @@ class PartitionedEvaluation:
         """The rows for the facts that are known at first."""
         cut, known = self._work.cut, self._followed
         if known is None:
-            return [self._data.explicit.mapInArrow(cut(EXPLICIT), ROWS)]
+            return [self._data.mapped(encoded_format.EXPLICIT, cut(EXPLICIT), ROWS)]
         return [
             known.explicit.mapInArrow(cut(EXPLICIT, copies=True), ROWS),
             known.derived.mapInArrow(cut(OWN, copies=True), ROWS),
@@ -178,18 +176,10 @@ class PartitionedEvaluation:
 
     def write(self, folder: str, files: int) -> Files:
         """Write the inferred facts and those that RDF does not allow. Returns the manifest's entries."""
-        sample = sorted(self._sample)
-        bounds = sorted({sample[len(sample) * n // files] for n in range(1, files)} if sample else ())
+        bounds = bounds_of(sorted(self._sample), files)
         rows = self._read(range(self.rounds), f"what = '{OWN}'")
-        finished = f"{self._folder}/files"
         cut = rows.mapInArrow(self._work.sorted_into(bounds), ROWS)
-        cut.repartition(files, "target").mapInArrow(written, FILES).write.options(**AS_IS).parquet(finished)
-        found: Files = {}
-        with Storage(self._spark).writing(folder) as write:
-            for file in self._spark.read.schema(FILES).parquet(finished).toLocalIterator():
-                write(file.name, file.content)
-                found[file.name] = {"rows": file.rows, "bytes": len(file.content), "sha256": file.digest}
-        return dict(sorted(found.items()))
+        return take_files(cut.repartition(files, "target").mapInArrow(written, FILES), self._folder, folder)
 
     def _read(self, rounds: range, condition: str) -> DataFrame:
         paths = self._paths[rounds.start : rounds.stop]
@@ -249,7 +239,8 @@ class PartitionedEvaluation:
         tables = self.translation.tables()
         dictionary = self.translation.dictionary.copied()
         known = np.sort(np.concatenate(tables))
-        found = self._data.explicit.mapInArrow(outlined(known, *ANY), FACT_SCHEMA).distinct().toArrow()
+        forms = self._data.mapped(encoded_format.EXPLICIT, outlined(known, *ANY), FACT_SCHEMA)
+        found = forms.distinct().toArrow()
         outline = local_outline(found, tables, dictionary)
         same = self.translation.dictionary.encode("SAME_VALUE")
         has_equal = any(relation == same and not facts.isEmpty() for relation, facts in self._news)
@@ -322,18 +313,6 @@ def partitions_for(facts: int, spark: SparkSession) -> int:
     """The number of partitions for explicit facts: at least one per core."""
     cores: int = spark.sparkContext.defaultParallelism
     return max(cores, -(-facts // MAX_FACTS_PER_PARTITION))
-
-
-def _slots(spark: SparkSession, partitions: int) -> tuple[int, ...]:
-    """For each partition a value that Spark's hash partitioning sends to a task of its own."""
-    places = spark.range(64 * partitions).selectExpr(
-        "cast(id AS int) AS slot", f"pmod(hash(cast(id AS int)), {partitions}) AS place"
-    )
-    found: dict[int, int] = {}
-    for row in places.collect():
-        found.setdefault(row.place, row.slot)
-    others = iter(range(64 * partitions, 65 * partitions))
-    return tuple(found.get(place, next(others)) for place in range(partitions))
 
 
 def _union(left: DataFrame, right: DataFrame) -> DataFrame:

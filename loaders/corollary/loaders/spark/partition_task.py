@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -34,6 +34,7 @@ from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import Program, format_program
 from corollary.loaders.encoded_format import COLUMNS, GENERALISED, INFERRED
+from corollary.loaders.spark.encoded_tables import FACTS
 from corollary.loaders.spark.packed_facts import TaskIds, gather, homes, large_tables, packed_rows, row
 from corollary.loaders.spark.tuning import FACTS_PER_SAMPLE
 from corollary.loaders.tuning import ROWS_PER_GROUP
@@ -49,8 +50,6 @@ EXPLICIT, ADDED, OWN, KEPT, SENT, REPORT = "explicit", "added", "own", "kept", "
 
 FIRST, FOLLOWING, LATER = "first", "following", "later"
 """What a round begins with: explicit facts; a closed data set, and facts that are added; earlier rounds."""
-
-FACTS = pa.schema([(name, pa.int64()) for name in COLUMNS])
 
 FILES = "name string, content binary, rows long, digest string"
 """The rows for finished files of a data set."""
@@ -252,10 +251,7 @@ class Work:
             for predicate, keys in _facts_of(batches):
                 names, *ends = self._columns(predicate, keys)
                 name, ordered = int(names[0]), np.sort(pack(*(end.astype(np.uint32) for end in ends)))
-                first, last = (bisect_right(bounds, (name, end, end)) for end in (-1, 1 << 32))
-                inner = np.array([s << 32 | o for _, s, o in bounds[first:last]], np.uint64)
-                pieces = np.split(ordered, np.searchsorted(ordered, inner))
-                for number, piece in enumerate(pieces, first):
+                for number, piece in cut_at(bounds, name, ordered):
                     legal = 0
                     if name < FIRST_BLANK_NODE:
                         legal = int(np.searchsorted(piece, np.uint64(FIRST_LITERAL << 32)))
@@ -263,6 +259,21 @@ class Work:
                     yield from packed_rows(GENERALISED, number, {name: piece[legal:]})
 
         return into_files
+
+
+def bounds_of(sample: Sequence[Fact], files: int) -> list[Fact]:
+    """The last facts of all files but one, by a sample of facts that ascend."""
+    return sorted({sample[len(sample) * n // files] for n in range(1, files)} if sample else ())
+
+
+def cut_at(bounds: Sequence[Fact], name: int, keys: Keys) -> Iterator[tuple[int, Keys]]:
+    """The facts of a predicate by file: the number of the file, that of the ``bounds`` up to them, and keys.
+
+    Bounds and keys ascend.
+    """
+    first, last = (bisect_right(bounds, (name, end, end)) for end in (-1, 1 << 32))
+    inner = np.array([s << 32 | o for _, s, o in bounds[first:last]], np.uint64)
+    yield from enumerate(np.split(keys, np.searchsorted(keys, inner)), first)
 
 
 def _append(facts: dict[int, Keys], predicate: int, keys: Keys) -> None:
@@ -278,14 +289,24 @@ def written(batches: Batches) -> Batches:
         facts = Delta.gathered(found)
         subjects, predicates, objects = facts.columns(legal=False)
         table = pa.table(dict(zip(COLUMNS, (predicates, subjects, objects), strict=True)))
-        sink = pa.BufferOutputStream()
-        parquet.write_table(
-            table, sink, row_group_size=ROWS_PER_GROUP, compression="zstd", use_dictionary=["predicate"]
+        yield file_row(f"{part}/part-{number:05}.parquet", [table])
+
+
+def file_row(name: str, tables: Iterable[pa.Table]) -> pa.RecordBatch:
+    """A file of a data set as a row. Precondition: there is a table, and all have the same columns."""
+    sink, rows = pa.BufferOutputStream(), 0
+    writer: parquet.ParquetWriter | None = None
+    for table in tables:
+        writer = writer or parquet.ParquetWriter(
+            sink, table.schema, compression="zstd", use_dictionary=["predicate"]
         )
-        file = sink.getvalue().to_pybytes()
-        columns = [f"{part}/part-{number:05}.parquet"], [file], [table.num_rows]
-        digest = [sha256(file).hexdigest()]
-        yield pa.RecordBatch.from_arrays([pa.array(c) for c in (*columns, digest)], schema=_FILES)
+        writer.write_table(table, ROWS_PER_GROUP)
+        rows += table.num_rows
+    assert writer is not None, name
+    writer.close()
+    file = sink.getvalue().to_pybytes()
+    columns = [[name], [file], [rows], [sha256(file).hexdigest()]]
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_FILES)
 
 
 def outlined(known: NDArray[np.int64], any_resource: int, any_literal: int) -> Callable[[Batches], Batches]:

@@ -28,8 +28,8 @@ ARCHIVE = "corollary-code"
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 """What a new driver prints: errors only."""
 
-CODES = re.compile(r"^\[[A-Z_.]+\]|SQLSTATE: \w+")
-"""The codes in the messages of Spark's errors."""
+CODES = re.compile(r"^\[[A-Z_.]+\]|SQLSTATE: \w+|^corollary\.language\.errors\.\w+: ")
+"""The codes in the messages of Spark's errors, and the class of an error of ours in a task."""
 
 DEFAULT_JAVA, OWN_JAVA = "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"
 """The settings for options of the driver's Java: ours, and those of the user, which come after them."""
@@ -123,15 +123,18 @@ def complaint(error: Exception) -> str:
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     found: list[str] = []
     while java is not None:
-        message = CODES.sub("", java.getMessage() or java.getClass().getSimpleName()).strip()
-        lines = [line.strip() for line in message.splitlines()] or [""]
-        said = (
-            lines[-1] if "Traceback (most recent call last):" in message else lines[0]
-        )  # of Python: the error
+        said = _said(java.getMessage() or java.getClass().getSimpleName())
         if said not in found:
             found.append(said)
         java = java.getCause()
-    return ": ".join(said.rstrip(".") for said in found) or str(error)
+    return ": ".join(said.rstrip(".") for said in found) or _said(str(error))
+
+
+def _said(message: str) -> str:
+    """What one message says: its first line, or the last one of a stack of Python."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()] or [""]
+    has_stack = "Traceback (most recent call last):" in message
+    return CODES.sub("", lines[-1 if has_stack else 0]).strip()
 
 
 def _is_local(master: str) -> bool:

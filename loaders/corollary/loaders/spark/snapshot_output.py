@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from corollary.loaders.spark.storage import Storage, scratch
+from corollary.loaders.spark.storage import Storage, local_path, scratch
 
 SNAPSHOT_SUFFIX = ".snapshot"
 
@@ -72,9 +72,3 @@ def _convert(storage: Storage, folder: str, target: str) -> None:
             with suppress(Exception):
                 storage.delete(partial)
             raise
-
-
-def local_path(path: str) -> Path | None:
-    """A fully qualified path of Spark's on this machine; None on another file system."""
-    scheme, colon, rest = path.partition(":")
-    return Path(f"/{rest.lstrip('/')}") if colon and scheme == "file" else None

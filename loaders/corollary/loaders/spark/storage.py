@@ -7,10 +7,12 @@ between finds that files of the manifest are missing, and refuses the data set.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
 from corollary.columns.column_file import MAGIC
@@ -32,6 +34,11 @@ class FileStatus:
     path: str
     uri: str
     size: int
+
+    @property
+    def local(self) -> Path | None:
+        """The path on this machine; None on another file system."""
+        return local_path(self.path)
 
 
 class Storage:
@@ -123,14 +130,13 @@ class Storage:
     @contextmanager
     def writing(self, folder: str) -> Iterator[Callable[[str, bytes], None]]:
         """A function that appends to a file of a folder. The files are written one after the other."""
-        streams: dict[str, Java] = {}
+        streams: dict[str, Any] = {}
 
         def write(name: str, content: bytes) -> None:
             if name not in streams:
                 end()
-                java_path, system = self._path(f"{folder}/{name}")
-                streams[name] = system.create(java_path, True)
-            streams[name].write(bytearray(content))
+                streams[name] = self._created(f"{folder}/{name}")
+            streams[name].write(content if isinstance(streams[name], io.IOBase) else bytearray(content))
 
         def end() -> None:
             while streams:
@@ -140,6 +146,15 @@ class Storage:
             yield write
         finally:
             end()
+
+    def _created(self, path: str) -> Java | BinaryIO:
+        """A new file, opened: by Python if it is on this machine, for Java takes bytes as text."""
+        java_path, system = self._path(path)
+        place = local_path(str(java_path.toString()))
+        if place is None:
+            return system.create(java_path, True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place.open("wb")
 
     def copy(self, source: str, target: str) -> None:
         """Copy one file, also between file systems."""
@@ -235,6 +250,12 @@ def _beside(target: str, suffix: str) -> str:
     parent, _, name = target.rstrip("/").rpartition("/")
     beside = f"{parent}/" if parent or target.startswith("/") else ""
     return f"{beside}.{name}.{suffix}"
+
+
+def local_path(path: str) -> Path | None:
+    """A fully qualified path of Spark's on this machine; None on another file system."""
+    scheme, colon, rest = path.partition(":")
+    return Path(f"/{rest.lstrip('/')}") if colon and scheme == "file" else None
 
 
 def scratch(folder: str) -> str:

@@ -1,8 +1,9 @@
 """What the one task that works with the engine reads: terms, facts, and chunks of documents.
 
 Rows have a ``part`` each. The rows of a data set are terms (``id``, ``text``) and facts (``predicate``,
-``subject``, ``object``). The rows of documents are those of chunks (``parse_chunks``): the terms of a chunk,
-whose ``id`` is their number in it, and its ``statements``. Columns that no row needs may be missing.
+``subject``, ``object``). The rows of documents are those of chunks (``parse_chunks``): ``chunk``, ``share``,
+which only terms have, ``content``, and the number of terms or statements as ``id``. Columns that no row needs
+may be missing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import compute
 
 from corollary.columns import Candidates, TripleIndex
 from corollary.columns.delta import Delta
@@ -19,8 +19,9 @@ from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
 from corollary.loaders.decoding import content_of
 from corollary.loaders.encoded_format import COLUMNS, EncodedDataSet
-from corollary.loaders.spark.encoding import ids_of_statements
 from corollary.loaders.spark.packed_facts import large_tables
+from corollary.loaders.spark.packed_terms import Numbering
+from corollary.loaders.spark.parse_chunks import statements_in
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, Ids, Kind, TermDictionary
 from corollary.terms.texts import TextTable
 
@@ -30,6 +31,10 @@ TERMS, EXPLICIT, INFERRED, GENERALISED, ADDED, REMOVED = range(6)
 PARTS_OF_FACTS = (EXPLICIT, INFERRED, GENERALISED)
 
 
+_Row = tuple[int, int | None, int, pa.Buffer]
+"""A row of a chunk: chunk, share, number, content."""
+
+
 class TaskContent:
     """All rows of a task, read from batches in any order."""
 
@@ -37,7 +42,7 @@ class TaskContent:
         self._ids: list[np.ndarray] = []
         self._texts: list[pa.Array] = []
         self._facts: dict[int, Candidates] = {}
-        self._chunks: dict[int, list[pa.Table]] = {}
+        self._chunks: dict[int, list[_Row]] = {}
         for table in large_tables(batches):
             parts = table.column("part").to_numpy()
             for part in np.flatnonzero(np.bincount(parts)).tolist():
@@ -52,7 +57,9 @@ class TaskContent:
             for name, keys in grouped(names, pack(subjects, objects)):
                 self._facts.setdefault(part, {}).setdefault(name, []).append(keys)
         else:
-            self._chunks.setdefault(part, []).append(rows)
+            columns = (rows.column(name).to_pylist() for name in ("chunk", "share", "id"))
+            contents = (content.as_buffer() for content in rows.column("content"))
+            self._chunks.setdefault(part, []).extend(zip(*columns, contents, strict=True))
 
     def dictionary(self) -> TermDictionary:
         """The terms of the data set."""
@@ -70,44 +77,22 @@ class TaskContent:
 
     def documents(self, part: int) -> EncodedDataSet:
         """The statements of a part. Ids are ranks by kind and text."""
-        if part not in self._chunks:
-            return EncodedDataSet(TermDictionary(), TripleIndex())
-        table = pa.concat_tables(self._chunks.pop(part))
-        is_term = compute.is_valid(table.column("text"))
-        terms, statements = table.filter(is_term), table.filter(compute.invert(is_term))
-        encoded = compute.dictionary_encode(terms.column("text").cast(pa.large_string())).combine_chunks()
-        dictionary, ids_of = _ranked(encoded.dictionary)
-        ids = ids_of[encoded.indices.to_numpy()]
-        return EncodedDataSet(dictionary, _statements(terms, ids, statements))
-
-
-def _statements(terms: pa.Table, ids: Ids, statements: pa.Table) -> TripleIndex:
-    """The statements of all chunks, whose terms have the given ids."""
-    chunks, numbers = (terms.column(name).to_numpy() for name in ("chunk", "id"))
-    order = np.lexsort((numbers, chunks))
-    chunks, numbers, ids = chunks[order], numbers[order].astype(np.uint32), ids[order]
-    parts = []
-    whole = (statements.column(name).to_pylist() for name in ("chunk", "statements"))
-    for chunk, packed in zip(*whole, strict=True):
-        start, end = np.searchsorted(chunks, [chunk, chunk + 1])
-        parts.append(ids_of_statements(packed, numbers[start:end], ids[start:end]))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return TripleIndex.from_columns(*columns) if columns else TripleIndex()
-
-
-def _ranked(texts: pa.Array) -> tuple[TermDictionary, Ids]:
-    """A dictionary of distinct texts, with ranks by kind and text as ids; and the id of each text."""
-    first = compute.utf8_slice_codeunits(texts, 0, 1)
-    are = [compute.equal(first, "<"), compute.equal(first, "_"), compute.equal(first, '"')]
-    ids: Ids = np.zeros(len(texts), np.uint32)
-    tables = []
-    for kind, mask in zip(BULK_KINDS, are, strict=True):
-        places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-        own = texts.take(pa.array(places))
-        order = compute.sort_indices(own.cast(pa.large_binary())).to_numpy()
-        ids[places[order]] = np.arange(places.size, dtype=np.uint32) + np.uint32(kind << KIND_SHIFT)
-        tables.append(_table(own.take(pa.array(order))))
-    return TermDictionary.of_tables(tables), ids
+        rows = self._chunks.pop(part, [])
+        terms = sorted((row for row in rows if row[1] is not None), key=lambda row: row[:2])
+        numbering = Numbering()
+        for *_, content in terms:
+            numbering.add(content)
+        tables, ids = numbering.finished()
+        of_chunk: dict[int, list[Ids]] = {}
+        for (chunk, *_), own in zip(terms, ids, strict=True):
+            of_chunk.setdefault(chunk, []).append(own)
+        parts = [
+            np.concatenate(of_chunk[chunk])[statements_in(content, number)]
+            for chunk, share, number, content in rows
+            if share is None
+        ]
+        columns = np.concatenate(parts, axis=1) if parts else np.empty((3, 0), np.uint32)
+        return EncodedDataSet(TermDictionary.of_tables(tables), TripleIndex.from_columns(*columns))
 
 
 def _table(texts: pa.Array) -> TextTable:

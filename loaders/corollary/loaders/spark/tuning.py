@@ -33,6 +33,18 @@ sent to every task."""
 COPYING_THREADS = 8
 """Number of threads on the driver that copy files. Not tuned: they wait for storage."""
 
+BYTES_PER_TASK = 1 << 27
+"""Bytes of local files that one task reads at most, unless one compressed file has more. Not tuned: Spark's
+own limit for a task."""
+
+MIN_BYTES_PER_TASK = 1 << 22
+"""Bytes of local files below which a task does not pay. Not tuned: what Spark takes the opening of a file to
+cost."""
+
+BYTES_PER_SHARE = 1 << 29
+"""Bytes of documents for each share of terms. Not tuned: a bound on the memory of the task that numbers the
+share, some 500 MB."""
+
 STATEMENTS_PER_CHUNK = 1 << 18
 """A chunk is emitted when it has this many statements. Not tuned: a bound on the memory of a task."""
 

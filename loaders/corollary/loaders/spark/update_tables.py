@@ -27,7 +27,7 @@ from corollary.loaders.spark.encoded_tables import (
     terms_after,
     write_manifest,
 )
-from corollary.loaders.spark.encoding import Counts, encoded, files_for, texts_of, write_facts, write_terms
+from corollary.loaders.spark.encoding import Counts, encoded, files_for, terms_of, write_facts, write_terms
 from corollary.loaders.spark.load import Notify, Stages, quarantine, silent
 from corollary.loaders.spark.materialise_tables import (
     ONE_TASK,
@@ -36,7 +36,7 @@ from corollary.loaders.spark.materialise_tables import (
     refuse_new_terms,
 )
 from corollary.loaders.spark.one_task import follow
-from corollary.loaders.spark.parse_chunks import Source, parsed, sources
+from corollary.loaders.spark.parse_chunks import Source, chunks_in, parsed, sources
 from corollary.loaders.spark.partition_rounds import Followed
 from corollary.loaders.spark.snapshot_output import QUARANTINE, data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
@@ -183,13 +183,14 @@ class _Change:
         removed = [replace(s, number=s.number + len(added)) for s in sources(storage, remove, format)]
         prefixes: dict[str, str] = {}
         paths = [f"{scratch(folder)}/{name}" for name in ("added", "removed")]
+        tables: list[DataFrame] = []
         counts = []
         for path, documents, found in zip(paths, (added, removed), (prefixes, {}), strict=True):
-            rows = parsed(spark, documents, found, f"-{data.digest[:DIGITS_OF_SUFFIX]}")
-            rows.write.parquet(path)
-            counts.append(Counts.of(spark.read.parquet(path)))
+            rows = parsed(spark, documents, found, 1, f"-{data.digest[:DIGITS_OF_SUFFIX]}")
+            tables.append(chunks_in(rows, path))
+            counts.append(Counts.of(tables[-1]))
         statements, bad = (sum(getattr(each, name) for each in counts) for name in ("statements", "bad"))
-        wanted, unwanted = map(spark.read.parquet, paths)
+        wanted, unwanted = tables
         return _Change(data, added, removed, wanted, unwanted, statements, bad, prefixes)
 
     @property
@@ -211,7 +212,7 @@ class _Change:
     @cached_property
     def new_texts(self) -> DataFrame:
         """The terms to add that the data set lacks."""
-        return texts_of(self.wanted).distinct().join(self.data.terms, "text", "left_anti")
+        return terms_of(self.wanted).select("text").distinct().join(self.data.terms, "text", "left_anti")
 
 
 def _followed(
@@ -314,7 +315,7 @@ class _FactsOfChange:
             facts.write.parquet(f"{folder}/{name}")
             return read_facts(spark, [f"{folder}/{name}"])
 
-        unknown = texts_of(change.unwanted).distinct().join(terms, "text", "left_anti")
+        unknown = terms_of(change.unwanted).select("text").distinct().join(terms, "text", "left_anti")
         unknown.selectExpr(f"monotonically_increasing_id() + {FIRST_OF_UNKNOWN} as id", "text").write.parquet(
             f"{folder}/unknown"
         )
