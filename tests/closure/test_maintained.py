@@ -16,7 +16,7 @@ from tests.columns.drawn import Pair, sorted_keys, unpacked
 from tests.kernels import twins
 from tests.strategies import thorough
 
-from corollary.closure import maintained
+from corollary.closure import maintained, reachability
 from corollary.closure.maintained import MaintainedClosure
 from corollary.closure.tuning import TIMES_CLOSED_BEFORE_SORTING
 
@@ -90,6 +90,7 @@ def follow(form: str, history: list[Change]) -> None:
 @given(changes)
 def test_every_change_is_followed(form: str, few: int, edges: int, history: list[Change]) -> None:
     with (
+        patch.multiple(reachability, NODES_MET_AT_FIRST=1, MIN_EDGES_PER_NODE_MET=0),
         patch.object(maintained, "MAX_EDGES_BY_PRODUCT", few),
         patch.object(maintained, "MIN_EDGES_PER_JOINED", edges),
         patch.object(maintained, "MIN_FACTS_PER_NEW_FACT", 0),

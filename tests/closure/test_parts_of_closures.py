@@ -127,10 +127,11 @@ def test_sources_of(edges: set[Pair], seeds: set[Pair], near: set[int], is_linea
 
 
 @in_every_form
+@pytest.mark.parametrize("room", [{}, {"NODES_MET_AT_FIRST": 1, "MIN_EDGES_PER_NODE_MET": 0}])
 @thorough
 @given(graphs, graphs, st.booleans())
-def test_among(form: Constants, edges: set[Pair], pairs: set[Pair], symmetric: bool) -> None:
-    with patch.multiple(reachability, **form):
+def test_among(form: Constants, room: Constants, edges: set[Pair], pairs: set[Pair], symmetric: bool) -> None:
+    with patch.multiple(reachability, **form, **room):
         found = Paths(relation(edges), None, symmetric).among(sorted_keys(pairs))
     assert unpacked(found) == sorted(pairs & twins.closure(both_ways(edges, symmetric)))
 
@@ -191,6 +192,37 @@ def test_edges_beyond(edges: set[Pair], sources: set[int], symmetric: bool) -> N
     walked = both_ways(edges, symmetric)
     near = sources | {v for u, v in twins.closure(walked) if u in sources}
     assert set(unpacked(found)) == {(u, v) for u, v in walked if u in near}
+
+
+any_search = pytest.mark.parametrize(
+    "first, edges", [(64, 16), (1, 0), (1, 10)], ids=["large", "small", "up"]
+)
+"""The room of a search at first, and the edges for each node of it that a graph needs."""
+
+
+@any_search
+@thorough
+@given(graphs, st.sets(nodes, min_size=1, max_size=2), st.sets(nodes, min_size=1, max_size=2))
+def test_edges_between(
+    first: int, edges: int, graph: set[Pair], sources: set[int], targets: set[int]
+) -> None:
+    with patch.multiple(reachability, NODES_MET_AT_FIRST=first, MIN_EDGES_PER_NODE_MET=edges):
+        ends = column(sorted(sources)), column(sorted(targets))
+        found = unpacked(reachability.edges_between(relation(graph), *ends))
+    closed = twins.closure(graph)
+    near = sources | {v for u, v in closed if u in sources}
+    leading = targets | {u for u, v in closed if v in targets}
+    assert len(found) == len(set(found))
+    assert {(u, v) for u, v in graph if u in near and v in leading} <= set(found)
+    assert set(found) <= {(u, v) for u, v in graph if u in near}
+
+
+def test_few_edges_are_between_the_root_of_a_tree_and_a_leaf() -> None:
+    tree = Relation(Pairs(sorted_keys({(i // 2, i) for i in range(1, 10_000)})))
+    root, leaf, path = column([1]), column([4096]), [(1 << i, 2 << i) for i in range(12)]
+    assert sorted(unpacked(reachability.edges_between(tree, root, leaf))) == path
+    up = sorted(unpacked(reachability.edges_between(tree.inverse(), leaf, root)))
+    assert up == [(1, 0), *((v, u) for u, v in path)]  # all that the leaf reaches
 
 
 def most_memory(work: Callable[[], Keys]) -> tuple[int, Keys]:

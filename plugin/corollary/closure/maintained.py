@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.closure.compressed_relation import CompressedRelation, closure_of
-from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
+from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed, nodes_met
 from corollary.closure.tuning import (
     MAX_EDGES_BY_PRODUCT,
     MAX_FACTS_BESIDE_PER_EDGE,
@@ -256,7 +256,7 @@ class MaintainedClosure:
             return Paths(present, None, self.symmetric).among(wanted)
         if self._edges is None:
             if len(self.external) < len(closed):
-                _, near = self.paths.steps_from(sources)
+                _, near = self.paths.steps_from(sources, distinct(seconds(wanted)))
                 if closed.contains(near).all():
                     return self.paths.among(wanted)  # all other facts follow from these
             return Paths(closed, None, self.symmetric).among(wanted)
@@ -266,10 +266,13 @@ class MaintainedClosure:
         return Paths(edges, Relation(Pairs(closed.starting(sources)))).among(wanted)
 
     def premises(self, wanted: Keys) -> tuple[Keys, Keys]:
-        """The external facts and the edges (none where E = S) on all paths from the wanted pairs' sources."""
+        """The external facts and the edges (none where E = S) on all paths that join the wanted pairs.
+
+        Others from the pairs' sources may be among them.
+        """
         if contains(wanted, self.doubtful).all():
             wanted = difference(wanted, self.doubtful)  # proofs of these start from another of them
-        seeds, edges = self.paths.steps_from(distinct_of_sorted(firsts(wanted)))
+        seeds, edges = self.paths.steps_from(distinct_of_sorted(firsts(wanted)), distinct(seconds(wanted)))
         return (edges, NO_KEYS) if self._edges is None else (seeds, edges)
 
     def commit(self, deleted: Keys, closed: Relation, edges: Relation) -> None:
@@ -292,9 +295,12 @@ class MaintainedClosure:
         self.restored = closed.common(union(self.restored, noted))  # a later layer may delete them
 
     def _near(self, edges: Keys) -> Part:
-        """What the sources of all paths over some edges reach; E = S."""
-        ends = np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges)
-        return Part.of(self.paths, self.paths.sources_of(distinct(ends)))
+        """The part of the graph with all paths over some edges, and all between their ends; E = S."""
+        if self.symmetric:
+            ends = distinct(np.concatenate((firsts(edges), seconds(edges))))
+            return Part.of(self.paths, self.paths.sources_of(ends))
+        targets = nodes_met(self.edges, distinct(seconds(edges)))
+        return Part.of(self.paths, self.paths.sources_of(distinct(firsts(edges))), targets)
 
 
 def _joined(edges: Keys, closed: Relation) -> int:

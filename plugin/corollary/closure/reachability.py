@@ -26,6 +26,7 @@ from corollary.closure.tuning import (
     MIN_EDGES_PER_NODE_MET,
     MIN_STEPS_WALKED,
     MIN_WORDS_OF_DIFFERENCE,
+    NODES_MET_AT_FIRST,
     WORDS_PER_STEP,
     WORDS_UNPACKED_AT_ONCE,
 )
@@ -33,6 +34,7 @@ from corollary.columns import Relation
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
+    among,
     difference,
     distinct,
     distinct_of_sorted,
@@ -147,7 +149,7 @@ class Paths:
         """The pairs (sorted) that are in the relation."""
         if not pairs.size:
             return pairs
-        part = Part.of(self, distinct_of_sorted(firsts(pairs)))
+        part = Part.of(self, distinct_of_sorted(firsts(pairs)), distinct(seconds(pairs)))
         walked = part.walked()
         if walked is not None:
             return intersection(pairs, walked)
@@ -165,9 +167,14 @@ class Paths:
         before = nodes_met(self.edges, nodes, backward=True, symmetric=self.symmetric)
         return before if self.seeds is None else distinct(self.seeds.subjects_of(before)[1])
 
-    def steps_from(self, sources: Column) -> tuple[Keys, Keys]:
-        """The seeds (sorted) and the edges on all paths from some sources (ascending)."""
+    def steps_from(self, sources: Column, targets: Column | None = None) -> tuple[Keys, Keys]:
+        """The seeds (sorted) and the edges on all paths from some sources (ascending).
+
+        With ``targets`` (ascending), steps that lead to none of them may be left out.
+        """
         if self.seeds is None:
+            if targets is not None and not self.symmetric:
+                return NO_KEYS, edges_between(self.edges, sources, targets)
             return NO_KEYS, edges_beyond(self.edges, sources, symmetric=self.symmetric)
         seeds = self.seeds.starting(sources)
         return seeds, edges_beyond(self.edges, distinct(seconds(seeds)), symmetric=self.symmetric)
@@ -198,9 +205,12 @@ class Part:
     seeds: Keys
 
     @staticmethod
-    def of(paths: Paths, sources: Column) -> Part:
-        """What is reached from sources (ascending); sources without a path are left out."""
-        seeds, edges = paths.steps_from(sources)
+    def of(paths: Paths, sources: Column, targets: Column | None = None) -> Part:
+        """What is reached from sources (ascending); sources without a path are left out.
+
+        With ``targets`` (ascending), what leads to none of them may be left out, too.
+        """
+        seeds, edges = paths.steps_from(sources, targets)
         if paths.seeds is None:
             nodes, start, end = numbered(edges)
             rows = numbers_of(sources, nodes)
@@ -267,15 +277,11 @@ def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmet
     Cost: that of the part met; if it has many nodes, that of the graph.
     """
     relation = Relation(edges.pairs()) if edges.is_compressed else edges
-    (base, added, removed), none = relation.parts, (NO_KEYS, NO_KEYS, NO_KEYS)
-    forth = (base.keys, added.keys, removed.keys) if symmetric or not backward else none
-    back = (base.by_object, added.by_object, removed.by_object) if symmetric or backward else none
-    room = 64 + 2 * starts.size
+    room = NODES_MET_AT_FIRST + 2 * starts.size
     while True:
-        met, table = np.empty(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
-        count = meet(*forth, *back, starts.astype(np.uint64), table, met)
-        if count >= 0:
-            return np.sort(met[:count].astype(np.uint32))
+        found = _few_met(relation, starts, room, forth=symmetric or not backward, back=symmetric or backward)
+        if found is not None:
+            return found
         room *= 4
         if MIN_EDGES_PER_NODE_MET * room > len(edges):
             break
@@ -283,6 +289,16 @@ def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmet
     if symmetric:
         keys = np.concatenate((keys, swap(keys)))
     return _met_in_graph(swap(keys) if backward and not symmetric else keys, starts)
+
+
+def _few_met(edges: Relation, starts: Column, room: int, *, forth: bool, back: bool) -> Column | None:
+    """The starts and what they reach over edges, forward and back, ascending; None if more than ``room``."""
+    (base, added, removed), none = edges.parts, (NO_KEYS, NO_KEYS, NO_KEYS)
+    ahead = (base.keys, added.keys, removed.keys) if forth else none
+    behind = (base.by_object, added.by_object, removed.by_object) if back else none
+    met, table = np.empty(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
+    count = meet(*ahead, *behind, starts.astype(np.uint64), table, met)
+    return np.sort(met[:count].astype(np.uint32)) if count >= 0 else None
 
 
 def _met_in_graph(edges: Keys, starts: Column) -> Column:
@@ -305,6 +321,30 @@ def edges_beyond(edges: Relation, sources: Column, *, symmetric: bool = False) -
         rows, targets = edges.subjects_of(near)
         found = np.concatenate((found, pack(near[rows], targets)))
     return found
+
+
+def edges_between(edges: Relation, sources: Column, targets: Column) -> Keys:
+    """The edges on all paths from some sources to some targets, in no particular order; maybe others, too.
+
+    Two searches, from the sources and from the targets, have the same room, which grows until one has ended.
+    Cost: that of the smaller part; if both have many nodes, that of the graph.
+
+        a tree of 10,000 nodes: a leaf is reached from the root over the few edges above it
+    """
+    relation = Relation(edges.pairs()) if edges.is_compressed else edges
+    room = NODES_MET_AT_FIRST + 2 * max(sources.size, targets.size)
+    while MIN_EDGES_PER_NODE_MET * room <= len(edges):
+        ahead = _few_met(relation, sources, room, forth=True, back=False)
+        if ahead is not None:
+            rows, ends = relation.objects_of(ahead)
+            return pack(ahead[rows], ends)
+        behind = _few_met(relation, targets, room, forth=False, back=True)
+        if behind is not None:
+            rows, starts = relation.subjects_of(behind)
+            found = pack(starts, behind[rows])
+            return found[among(starts, _met_in_graph(found, sources))]
+        room *= 4
+    return edges_beyond(relation, sources)
 
 
 def numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
