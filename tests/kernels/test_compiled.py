@@ -203,7 +203,8 @@ assert bytes_replaced(lexical, URI_BYTES).to_pylist() == ["ex%3As", "a%09b"]
 
 CHANGES = """
 from corollary.closure.interval_index import IntervalIndex
-from corollary.closure.reachability import Graph
+from corollary.closure.reachability import Graph, Paths
+from corollary.columns import Relation
 from corollary.columns.delta import NOTHING, Delta
 from corollary.columns.pairs import Pairs, Runs, common_seconds, compose, count_equal, pack
 from corollary.language import parse_program
@@ -224,6 +225,8 @@ assert len(compose(path.keys, path)) == 8
 runs = Runs.of(path.keys, np.arange(9, dtype=np.uint32))
 assert common_seconds(runs, runs)[1].size == 9
 assert count_equal(path.keys.copy(), path.keys.copy()) == len(path)
+
+assert Paths(Relation(path), None, True).joined(path.keys[:2]).size == 2
 
 index = IntervalIndex.whole(Graph.of(path.keys))
 assert index.contains(path.keys).all() and index.after(index.sources())[1].size == 45

@@ -191,6 +191,45 @@ def as_bits(rows: list[set[int]], places: int) -> NDArray[np.uint8]:
 
 @both_forms
 @quick
+@given(edge_sets, edge_sets, st.lists(st.tuples(halves, halves), max_size=5), st.data())
+def test_split(
+    written: Form,
+    edges: set[tuple[int, int]],
+    added: set[tuple[int, int]],
+    pairs: list[tuple[int, int]],
+    data: st.DataObject,
+) -> None:
+    """Pairs that edges join have one search. A search that ended has met all that its start is joined to."""
+    removed = data.draw(st.sets(st.sampled_from(sorted(edges)))) if edges else set()
+    parts = edges, added - edges, removed
+    inverses = [{(v, u) for u, v in part} for part in parts]
+    both = (edges - removed) | added | (inverses[0] - inverses[2]) | inverses[1]
+    starts = sorted({node for pair in pairs for node in pair})
+    room = data.draw(st.sampled_from([len(starts), 1000]))
+    met, label = np.zeros(room, np.uint64), np.zeros(room, np.int64)
+    met[: len(starts)] = starts
+    heads, table = np.zeros(len(starts), np.int64), np.zeros(2 << room.bit_length(), np.int64)
+    ends = [np.array([starts.index(pair[side]) for pair in pairs], np.int64) for side in (0, 1)]
+    forth = keys_of(parts[0]), keys_of(parts[1]), keys_of(parts[2])
+    back = keys_of(inverses[0]), keys_of(inverses[1]), keys_of(inverses[2])
+    count = form(graph.split, written)(*forth, *back, ends[0], ends[1], heads, table, met, label)
+    if count < 0:
+        assert room < 1000
+        return
+    searches: dict[int, set[int]] = {}
+    for node, search in zip(met[:count].tolist(), label[:count].tolist(), strict=True):
+        searches.setdefault(search, set()).add(node)
+    assert count == len(set(met[:count].tolist()))
+    label_of = dict(zip(met[:count].tolist(), label[:count].tolist(), strict=True))
+    for u, v in pairs:
+        assert (label_of[u] == label_of[v]) == (v in twins.meet(both, [u]))
+    for search, nodes in searches.items():
+        reached = twins.meet(both, [starts[search]])
+        assert nodes == reached if heads[search] < 0 else nodes <= reached
+
+
+@both_forms
+@quick
 @given(graphs(downward=True), st.data())
 def test_reachable_bits(written: Form, drawn: Graph, data: st.DataObject) -> None:
     """Members come in any order and more than fill a word; some of them are asked for, or all."""

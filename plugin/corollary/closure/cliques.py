@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.closure.reachability import Graph, Paths, numbers_of
+from corollary.closure.node_numbers import numbers_of
+from corollary.closure.reachability import Graph, Paths
 from corollary.columns import Relation
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import NO_KEYS, among, counts, firsts, join, pack, seconds, sorted_unique, swap

@@ -9,7 +9,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from corollary.closure.reachability import Graph, numbers_of
+from corollary.closure.node_numbers import numbers_of
+from corollary.closure.reachability import Graph
 from corollary.closure.strong_components import Nodes
 from corollary.columns.pairs import firsts, seconds, swap
 from corollary.columns.relation import PATHS

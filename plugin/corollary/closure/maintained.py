@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.closure.compressed_relation import CompressedRelation, closure_of
+from corollary.closure.pieces import Pieces
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed, nodes_met
 from corollary.closure.tuning import (
     MAX_EDGES_BY_PRODUCT,
@@ -177,8 +178,7 @@ class MaintainedClosure:
         These facts, with all that the sources of paths over the edges reach, must be few for the edges of R.
         Cost: that of the sources found, limited likewise.
         """
-        beside = closed.overlay if isinstance(closed, CompressedRelation) else 0
-        room = int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external)) - beside
+        room = self._room_beside(closed)
         ends = distinct(np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges))
         if int(closed.subject_counts(ends).sum()) > room:  # before an index of the inverse is made
             return False
@@ -188,13 +188,32 @@ class MaintainedClosure:
         sources = distinct(np.concatenate((ends, before.objects_of(ends)[1])))
         return int(closed.subject_counts(sources).sum()) <= room
 
+    def _room_beside(self, closed: Relation) -> int:
+        """How many facts may still be listed beside R; as many as R has, if it is not compressed."""
+        if not isinstance(closed, CompressedRelation):
+            return len(closed)
+        return int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external)) - closed.overlay
+
     def _paths_near(self, new: Keys, closed: Relation) -> Keys | None:
         """What follows from new edges that a compressed R lists; else None (E = S)."""
+        if self.symmetric:
+            return self._put_together(new, closed)
         if not self.is_listed_near(new, closed):
             return None
         part, most = self._near(new), int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external))
         found = part.components().lists(part.nodes.astype(np.uint64), most)
         return None if found is None else sort_keys(found[~closed.contains(found)])
+
+    def _put_together(self, new: Keys, closed: Relation) -> Keys | None:
+        """As ``_paths_near``, for a symmetric R, by a search near the new edges."""
+        pieces = Pieces.of(self.external.minus(new), new)
+        most = int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external))
+        found = None if pieces is None else pieces.put_together(closed, most, len(self.external))
+        if found is None:
+            return None
+        found = found[~closed.contains(found)]
+        returning = closed.missing().contains(found).sum()
+        return found if found.size - 2 * returning <= self._room_beside(closed) else None
 
     def _closes_first(self, closed: Relation) -> bool:
         """Whether a dense R is closed anew, before it is sorted by objects after some such times."""
@@ -244,10 +263,39 @@ class MaintainedClosure:
             return paths, beside[~proved.contains(beside)]
         return lost, external[~is_proved]
 
+    def cut_off(self, deleted: Keys, closed: Relation, proved: Relation) -> Keys | None:
+        """As ``lose``, for a symmetric R, by a search near the deleted edges; E = S.
+
+        ``closed`` is R before the transaction. None if facts that stay external are not proved, if a deleted
+        fact was not external, if the search meets many nodes, or if a compressed R would list too much.
+        """
+        if not self.symmetric or len(proved) + deleted.size < len(self.external):
+            return None
+        gone = union(self._deleted, deleted)
+        rest = self.external.minus(gone)
+        if not self.external.contains(deleted).all() or proved.since(rest)[0].size:
+            return None
+        pieces = Pieces.of(rest, deleted)
+        lost = None if pieces is None else pieces.cut_off(closed, self._room_beside(closed))
+        if lost is not None:
+            self._deleted, self.doubtful = gone, union(self.doubtful, lost)
+        return lost
+
+    def joined(self, wanted: Keys, closed: Relation) -> Keys | None:
+        """As ``rederive``, for a symmetric R; None if a search meets many nodes (E = S)."""
+        wanted = self._hopeful(wanted, closed)
+        return Paths(closed, None, True).joined(wanted) if self.symmetric and wanted.size else None
+
+    def _hopeful(self, wanted: Keys, closed: Relation) -> Keys:
+        """The wanted pairs, if facts of R that no path explains may lead to others; else without these."""
+        known = closed.common(self.doubtful)
+        if self._edges is None:
+            known = known[firsts(known) != seconds(known)]  # a loop leads to nothing else
+        return wanted if known.size else difference(wanted, self.doubtful)
+
     def rederive(self, wanted: Keys, closed: Relation, edges: Relation) -> Keys:
         """The wanted pairs that follow from facts of R and E (R again where E = S)."""
-        if not closed.contains(self.doubtful).any():
-            wanted = difference(wanted, self.doubtful)  # no path leads to these but over another of them
+        wanted = self._hopeful(wanted, closed)
         if not wanted.size:
             return wanted
         sources = distinct_of_sorted(firsts(wanted))
@@ -288,6 +336,8 @@ class MaintainedClosure:
         unexplained = difference(doubtful, self.paths.among(doubtful))
         self.external = self.external.plus(unexplained)
         noted = union(self._noted, unexplained)
+        if self._edges is None:
+            noted = noted[firsts(noted) != seconds(noted)]  # a loop leads to nothing else
         self.doubtful = self._deleted = self._deleted_edges = self._noted = NO_KEYS
         if noted.size:
             missing = self.paths.among(deleted)  # all that R may lack

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.closure.node_numbers import numbers_of
+from corollary.closure.pieces import Pieces
 from corollary.closure.strong_components import Components, Nodes, compressed, words_for
 from corollary.closure.tuning import (
-    EDGES_PER_STEP,
-    MAX_IDS_PER_TERM,
-    MAX_IDS_PER_TERM_FOUND,
     MAX_WORDS_PER_BLOCK,
     MAX_WORDS_PER_EDGE,
     MIN_EDGES_PER_NODE_MET,
@@ -149,6 +148,8 @@ class Paths:
         """The pairs (sorted) that are in the relation."""
         if not pairs.size:
             return pairs
+        if self.symmetric and (joined := self.joined(pairs)) is not None:
+            return joined
         part = Part.of(self, distinct_of_sorted(firsts(pairs)), distinct(seconds(pairs)))
         walked = part.walked()
         if walked is not None:
@@ -161,6 +162,11 @@ class Paths:
             place, row = bit[here] - first, components.of_node[part.rows[start[here]]]
             is_joined[here] = components.bits(first, last)[row, place >> 3] >> (place & 7) & 1
         return pairs[is_joined]
+
+    def joined(self, pairs: Keys) -> Keys | None:
+        """As ``among``, if a search meets few nodes; else None. Precondition: symmetric, without seeds."""
+        pieces = None if self.edges.is_compressed else Pieces.of(self.edges, pairs)
+        return None if pieces is None else pairs[pieces.are_joined()]
 
     def sources_of(self, nodes: Column) -> Column:
         """The sources of all paths that reach some nodes; without seeds also the nodes themselves."""
@@ -351,26 +357,6 @@ def numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
     """The nodes that edges join, ascending, and the numbers of their ends among these."""
     nodes = distinct(np.concatenate((distinct(firsts(edges)), distinct(seconds(edges)))))
     return nodes, numbers_of(firsts(edges), nodes), numbers_of(seconds(edges), nodes)
-
-
-def numbers_of(terms: Column, nodes: Column) -> Nodes:
-    """Where terms stand among nodes (ascending); -1 for those that are no nodes."""
-    if not nodes.size or not terms.size:
-        return np.full(terms.size, -1)
-    least, greatest = int(nodes[0]), int(nodes[-1])
-    most = min(MAX_IDS_PER_TERM * max(nodes.size, terms.size), MAX_IDS_PER_TERM_FOUND * terms.size)
-    if greatest - least > most:
-        places = np.minimum(np.searchsorted(nodes, terms), nodes.size - 1)
-        places[nodes[places] != terms] = -1
-        return places
-    table = np.full(greatest - least + 2, -1)
-    table[nodes - nodes[0]] = np.arange(nodes.size)
-    numbers: Nodes = np.empty(terms.size, np.int64)
-    for start in range(0, terms.size, EDGES_PER_STEP):
-        step = slice(start, start + EDGES_PER_STEP)
-        # below zero is far above, in 32 bits
-        numbers[step] = table[np.minimum(terms[step] - nodes[0], greatest - least + 1)]
-    return numbers
 
 
 def _ranked(column: Column) -> tuple[Column, Nodes]:

@@ -251,6 +251,141 @@ def meet(
     return count
 
 
+@part
+def _root(parents: Nodes, node: int) -> int:
+    """The root of a node's tree in a forest, which becomes flatter."""
+    while parents[node] != node:
+        parents[node] = parents[parents[node]]
+        node = parents[node]
+    return node
+
+
+@part
+def _unite(parents: Nodes, node: int, other: int, counts: Nodes) -> int:
+    """Make one tree of two, whose root has the count of both. Returns the root."""
+    root = _root(parents, node)
+    below = _root(parents, other)
+    if below != root:
+        parents[below] = root
+        counts[root] += counts[below]
+    return root
+
+
+@part
+def _place(table: Nodes, met: Keys, node: np.uint64) -> np.int64:
+    """The place of a node in a hash table of nodes met (their numbers, plus 1), or where it is to be."""
+    mask = np.uint64(table.size - 1)
+    slot = np.int64((node * np.uint64(0x9E3779B1) >> np.uint64(12)) & mask)
+    while table[slot] != 0 and met[table[slot] - 1] != node:
+        slot = (slot + 1) & (table.size - 1)
+    return slot
+
+
+@part
+def _list_ends(keys: Keys, added: Keys, removed: Keys, node: np.uint64, ends: Keys, count: int) -> int:
+    """Append the ends of the edges from a node to ``count`` ends. The edges are (keys - removed) + added.
+
+    Returns their number. If it is more than ``ends.size``, some are missing.
+    """
+    shift = np.uint64(32)
+    for run in (keys, added):
+        for position in range(np.searchsorted(run, node << shift), run.size):
+            key = run[position]
+            if key >> shift != node or count > ends.size:
+                break
+            place = np.searchsorted(removed, key)
+            if place == removed.size or removed[place] != key:  # no added key is removed
+                if count < ends.size:
+                    ends[count] = key & np.uint64(0xFFFFFFFF)
+                count += 1
+    return count
+
+
+@part
+def _begin(
+    table: Nodes, met: Keys, heads: Nodes, ones: Nodes, twos: Nodes, group: Nodes, active: Nodes
+) -> None:
+    """Enter the starts of all searches, and unite those of pairs to groups."""
+    for start in range(heads.size):
+        heads[start] = start
+        table[_place(table, met, met[start])] = start + 1
+    for pair in range(ones.size):
+        _unite(group, ones[pair], twos[pair], active)
+
+
+@part
+def _append(heads: Nodes, tails: Nodes, following: Nodes, own: int, first: int, last: int) -> None:
+    """Append a linked list to the queue of a search."""
+    if heads[own] < 0:
+        heads[own] = first
+    else:
+        following[tails[own]] = first
+    tails[own] = last
+
+
+@part
+def _join(
+    own: int, other: int, search: Nodes, group: Nodes, active: Nodes,
+    heads: Nodes, tails: Nodes, following: Nodes,
+) -> None:  # fmt: skip
+    """Let one search go on as another one that it has met."""
+    search[other] = own
+    active[_unite(group, own, other, active)] -= 1
+    _append(heads, tails, following, own, heads[other], tails[other])
+
+
+@kernel
+def split(
+    keys: Keys, added: Keys, removed: Keys,
+    others: Keys, others_added: Keys, others_removed: Keys,
+    ones: Nodes, twos: Nodes, heads: Nodes, table: Nodes, met: Keys, label: Nodes,
+) -> int:  # fmt: skip
+    """Whether undirected edges join pairs of nodes, by searches from all these nodes in turns.
+
+    The edges are as for ``meet``, and the same inverted. ``met`` begins with the nodes of the pairs, as many
+    as ``heads``: pair i is ``ones[i]`` and ``twos[i]``. Searches that meet become one. Those whose starts are
+    pairs, and so on, are a group; its last one does not go on. Precondition: ``table`` as for ``meet``.
+    Fills ``met``, and ``label`` with the search of each: the same for both of a pair that is joined.
+    ``heads`` is -1 for a search that has ended. Returns how many are met; -1 if ``met`` is too short.
+    """
+    count = heads.size
+    search, group, tails = np.arange(count), np.arange(count), np.arange(count)
+    active = np.ones(count, np.int64)  # searches of a group that have not ended
+    near, following = np.empty(met.size, np.uint64), np.full(met.size, -1, np.int64)
+    label[:count] = search
+    _begin(table, met, heads, ones, twos, group, active)
+    paused = 0
+    while paused < heads.size:
+        paused = 0
+        for own in range(heads.size):
+            if search[own] != own or heads[own] < 0 or active[_root(group, own)] < 2:
+                paused += 1
+                continue
+            at = heads[own]
+            heads[own] = following[at]
+            following[at] = -1
+            size = _list_ends(keys, added, removed, met[at], near, 0)
+            size = _list_ends(others, others_added, others_removed, met[at], near, size)
+            if count + size > met.size:
+                return -1
+            for node in near[:size]:
+                slot = _place(table, met, node)
+                if table[slot] != 0:
+                    other = _root(search, label[table[slot] - 1])
+                    if other != own:
+                        _join(own, other, search, group, active, heads, tails, following)
+                    continue
+                met[count], label[count] = node, own
+                _append(heads, tails, following, own, count, count)
+                count += 1
+                table[slot] = count
+            if heads[own] < 0:
+                active[_root(group, own)] -= 1
+    for place in range(count):
+        label[place] = _root(search, label[place])
+    return count
+
+
 @kernel
 def reachable_bits(
     stop: Flag,

@@ -274,13 +274,15 @@ class Transitive(Module):
         for predicate in self._closures.keys() - dropped:
             if not len(deleted.relation(predicate)):
                 continue
-            if self._loses_unlisted(predicate, facts.relation(predicate), deleted):
+            self._note(predicate)
+            found = self._cut_off(predicate, facts, deleted, proved)
+            if found is None and self._loses_unlisted(predicate, facts.relation(predicate), deleted):
                 losses |= self._losses(predicate, facts, proved)
                 continue
-            self._note(predicate)
-            lost, proved_facts = deleted.keys(predicate), proved.relation(predicate)
-            found = self._closures[predicate].lose(lost, lost, proved_facts, proved_facts, is_based=False)
-            candidates[predicate] = [self._derived(predicate, union(*found))]
+            if found is None:
+                lost, others = deleted.keys(predicate), proved.relation(predicate)
+                found = union(*self._closures[predicate].lose(lost, lost, others, others, is_based=False))
+            candidates[predicate] = [self._derived(predicate, found)]
         return Answer(candidates, losses)
 
     def spare(
@@ -334,7 +336,10 @@ class Transitive(Module):
             closure = self._closures[predicate]
             is_known = predicate in self._external_proved and not edges.is_compressed
             anew = self._anew.get(predicate) if is_known else None
-            if anew is not None and not closure.is_listed_near(wanted, anew[2]):
+            found = closure.joined(wanted, edges)
+            if found is not None:
+                pass
+            elif anew is not None and not closure.is_listed_near(wanted, anew[2]):
                 closed = self._closed_anew(predicate, edges.pairs().keys)  # as ``_losses`` needs it
                 found = closed.common(wanted)
             else:
@@ -425,6 +430,15 @@ class Transitive(Module):
             if is_inverse and not closed[other].is_compressed:
                 return closed[other].inverse()
         return None
+
+    def _cut_off(
+        self, predicate: int, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex
+    ) -> Keys | None:
+        """What a symmetric closed relation loses, if a search near the deleted facts tells; else None."""
+        lost, known = deleted.relation(predicate), proved.relation(predicate)
+        if predicate in self._losing or lost.is_compressed or known.is_compressed:
+            return None
+        return self._closures[predicate].cut_off(lost.pairs().keys, facts.relation(predicate), known)
 
     def _loses_unlisted(self, predicate: int, closed: Relation, deleted: TripleIndex) -> bool:
         """Whether a closed relation is compressed, and what it loses with deleted facts is not listed."""
