@@ -175,6 +175,18 @@ def test_demands_on_the_random_graph() -> None:
     assert [(round(d.value, 2), d.holds) for d in found] == [(5.5, True), (0.9, True), (1.1, False)]
 
 
+def test_demands_on_universities() -> None:
+    """On the CPU time of the engine's own changes, in milliseconds."""
+    times = {
+        (ENGINE, f"{REMOVE} 1,000"): 0.06,
+        (ENGINE, f"{ADD} 1,000"): 0.01,
+        ("other", f"{ADD} 1,000"): 7.0,
+    }
+    runs = [Measurement("test", "ten", *task, (9.0,), cpu=(seconds,)) for task, seconds in times.items()]
+    few, many = modular.change_demands(10, runs), modular.change_demands(100, runs)
+    assert [(d.value, d.holds) for d in (*few, *many)] == [(60, False), (10, True), (60, True), (10, True)]
+
+
 def test_demands_on_single_updates() -> None:
     """On the last size in milliseconds, and against the first."""
     times = {("one", maintenance.ADD_ONE): 0.0005, ("one", maintenance.REMOVE_ONE): 0.001}
