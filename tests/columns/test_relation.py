@@ -165,6 +165,17 @@ def test_a_small_change_stays_in_the_overlay(base: frozenset[Pair], new: frozens
     assert repr(relation).startswith(f"Relation({len(base | new):,} facts")
 
 
+def test_a_large_addition_enters_the_base_beside_a_small_overlay() -> None:
+    """The overlay is not copied: it stays, with what was removed."""
+    base, few, many = ({(s, o) for o in range(size)} for s, size in ((1, 64), (2, 4), (3, 80)))
+    before = Relation(Pairs(sorted_keys(base))).plus(sorted_keys(few)).minus(sorted_keys({(1, 5)}))
+    after = before.plus_new(Pairs(sorted_keys(many)))
+    assert after.parts[1:] == before.parts[1:]
+    assert_is(after, frozenset(base - {(1, 5)} | few | many))
+    further = before.plus_new(Pairs(sorted_keys({(1, 5)} | many)))
+    assert_is(further, frozenset(base | few | many))
+
+
 def test_what_changes_nothing_makes_no_new_relation() -> None:
     relation = Relation(Pairs(sorted_keys([(1, 2), (3, 4)])))
     nothing = np.empty(0, np.uint64)

@@ -11,7 +11,7 @@ of every ``Pairs`` are. Their results are sorted and unique too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -278,15 +278,30 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     Returns all (row, second) such that the key (probes[row], second) exists, as two columns: ascending in the
     row, and within a row in the second half.
     """
-    return _listed(keys, *_located(keys, probes))
+    return join_layers((keys,), probes)
 
 
-def _listed(keys: Keys, starts: Rows, counts: Rows, total: int) -> tuple[Rows, Column]:
-    """All (row, second) of the keys from ``starts`` on; ``total`` is the sum of ``counts``."""
-    if total > MAX_ROWS_UNRESERVED:
-        reserve(12 * total)
-    rows: Rows = np.empty(total, np.int64)
-    values: Column = np.empty(total, np.uint32)
+def join_layers(layers: Sequence[Keys], probes: Column) -> tuple[Rows, Column]:
+    """The results of ``join`` with each of some arrays of sorted keys, one after the other."""
+    found = [_located(keys, probes) for keys in layers]
+    rows, values = _rows_and_values(sum([total for _, _, total in found]))
+    at = 0
+    for keys, (starts, counts, total) in zip(layers, found, strict=True):
+        _list(keys, starts, counts, rows[at : at + total], values[at : at + total])
+        at += total
+    return rows, values
+
+
+def _rows_and_values(size: int) -> tuple[Rows, Column]:
+    """Room for the result of a join."""
+    if size > MAX_ROWS_UNRESERVED:
+        reserve(12 * size)
+    return np.empty(size, np.int64), np.empty(size, np.uint32)
+
+
+def _list(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -> None:
+    """Write all (row, second) of the keys from ``starts`` on. Precondition: there is room for ``counts``."""
+    total = rows.size
     if total >= MIN_ELEMENTS_CUT:
         together(
             [
@@ -296,15 +311,14 @@ def _listed(keys: Keys, starts: Rows, counts: Rows, total: int) -> tuple[Rows, C
         )
     elif total:
         expand_kernel(keys, starts, counts, 0, rows, values)
-    return rows, values
 
 
 def _located(keys: Keys, probes: Column) -> tuple[Rows, Rows, int]:
     """For every probe, where its keys start, and their number; and the sum of the numbers."""
-    starts: Rows = np.zeros(probes.size, np.int64)
-    counts: Rows = np.zeros(probes.size, np.int64)
     if not keys.size or not probes.size:
-        return starts, counts, 0
+        return np.zeros(probes.size, np.int64), np.zeros(probes.size, np.int64), 0
+    starts: Rows = np.empty(probes.size, np.int64)
+    counts: Rows = np.empty(probes.size, np.int64)
     if probes.size < MIN_ELEMENTS_CUT:
         return starts, counts, locate_kernel(keys, probes, starts, counts)
     found = in_pieces(probes.size, lambda cut: locate_kernel(keys, probes[cut], starts[cut], counts[cut]))
@@ -370,7 +384,9 @@ class Runs(NamedTuple):
 
     def listed(self) -> tuple[Rows, Column]:
         """All (row, second): see ``join``."""
-        return _listed(*self, int(self.counts.sum()))
+        rows, values = _rows_and_values(int(self.counts.sum()))
+        _list(*self, rows, values)
+        return rows, values
 
 
 def common_seconds(left: Runs, right: Runs) -> tuple[Rows, Column]:
@@ -415,9 +431,9 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
     composed: Keys = np.empty(most, np.uint64)
     if total:
         size = compose_kernel(
-            go_on(), pairs, starts, counts, numbers, np.full(ends.size, -1, np.int64), composed
+            go_on(), pairs, starts, counts, numbers, ends, np.full(ends.size, -1, np.int64), composed
         )
-        composed = pack(firsts(composed[:size]), ends[seconds(composed[:size])])
+        composed.resize(size, refcheck=False)  # its memory shrinks in place
     return composed if (composed[1:] > composed[:-1]).all() else sort_keys(composed)
 
 

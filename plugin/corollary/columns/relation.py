@@ -32,6 +32,7 @@ from corollary.columns.pairs import (
     difference,
     intersection,
     join,
+    join_layers,
     pack,
     read_only,
     seconds,
@@ -127,7 +128,11 @@ class Relation:
         if removed.keys.size:
             returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
-        relation = Relation(base, added.plus(new), removed, self._copied)
+        is_large = MIN_BASE_PER_OVERLAY * len(new) > len(base)
+        if is_large and MIN_BASE_PER_OVERLAY * (len(added) + len(removed)) <= len(new):
+            relation = Relation(base.plus(new), added, removed, self._copied)  # a small overlay is not copied
+        else:
+            relation = Relation(base, added.plus(new), removed, self._copied)
         relation._legal = legal
         relation._has_literals = has_literals
         return relation
@@ -468,15 +473,14 @@ def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> 
 
 def _overlaid_join(base: Keys, added: Keys, removed: Keys, probes: Column) -> tuple[Rows, Column]:
     """``join`` over (base - removed) + added, all in the same order of the halves. Added facts come last."""
+    if not removed.size:
+        return join_layers((base, added) if added.size else (base,), probes)
     rows, values = join(base, probes)
-    if removed.size and rows.size:
-        kept = ~contains(removed, pack(probes[rows], values))
-        rows, values = rows[kept], values[kept]
+    kept = ~contains(removed, pack(probes[rows], values))
+    rows, values = rows[kept], values[kept]
     if added.size:
         more_rows, more_values = join(added, probes)
-        if more_rows.size:
-            rows = np.concatenate((rows, more_rows))
-            values = np.concatenate((values, more_values))
+        rows, values = np.concatenate((rows, more_rows)), np.concatenate((values, more_values))
     return rows, values
 
 

@@ -16,8 +16,23 @@ import numpy as np
 
 from corollary.columns import Relation, TripleIndex, grouped
 from corollary.columns.key_sort import order_of
-from corollary.columns.pairs import ascending, compose, distinct, end_to_end, firsts, pack, seconds, taken
-from corollary.execute.tuning import MAX_RELATIONS_TRIED, MIN_ROWS_TO_COMPOSE, MIN_WAYS_PER_PAIR
+from corollary.columns.pairs import (
+    ascending,
+    compose,
+    distinct,
+    end_to_end,
+    firsts,
+    pack,
+    seconds,
+    spread,
+    taken,
+)
+from corollary.execute.tuning import (
+    MAX_RELATIONS_TRIED,
+    MIN_ROWS_TO_COMPOSE,
+    MIN_WAYS_PER_PAIR,
+    ROWS_SAMPLED,
+)
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
@@ -104,24 +119,27 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
         if any(facts.relation(p).is_compressed for p in distinct(predicates).tolist()):
             return _join_end(batch, predicates, atom, facts, ends[0])
     bound, free = (atom.s, atom.o) if atom.s in batch.columns else (atom.o, atom.s)
-    others = set(wanted) - {free}
-    is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
-    if (
-        batch.size < MIN_ROWS_TO_COMPOSE
-        or not is_path
-        or len(wanted) != 2
-        or len(others) != 1
-        or bound in others
-    ):
+    if atom.p < 0 or free >= 0 or bound not in batch.columns or free in batch.columns:
         return join(batch, atom, facts)
     relation = facts.relation(atom.p) if bound == atom.s else facts.relation(atom.p).inverse()
-    ways = int(relation.subject_counts(batch.columns[bound]).sum())
-    if ways < MIN_WAYS_PER_PAIR * (batch.size + len(relation)):
-        return join(batch, atom, facts)
-    (start,) = others
-    ways_to = ascending(pack(batch.columns[start], batch.columns[bound]))
-    keys = compose(ways_to, relation.pairs())
-    return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
+    read = {variable: column for variable, column in batch.columns.items() if variable in wanted}
+    if bound not in read and len(read) == 1 and free in wanted and _has_many_ways(batch, bound, relation):
+        ((start, column),) = read.items()
+        keys = compose(ascending(pack(column, batch.columns[bound])), relation.pairs())
+        return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
+    rows, values = relation.objects_of(batch.columns[bound])
+    joined = Batch(batch.size, read).take(rows)
+    joined.columns[free] = values
+    return joined
+
+
+def _has_many_ways(batch: Batch, bound: int, relation: Relation) -> bool:
+    """Whether a join by a column returns so many rows, by an estimate, that composing costs less."""
+    if batch.size < MIN_ROWS_TO_COMPOSE:
+        return False
+    sample = spread(batch.columns[bound], ROWS_SAMPLED)
+    ways = int(relation.subject_counts(sample).sum()) * batch.size
+    return ways >= MIN_WAYS_PER_PAIR * (batch.size + len(relation)) * sample.size
 
 
 def _join_end(batch: Batch, predicates: Column, atom: Atom, facts: TripleIndex, end: int) -> Batch:

@@ -287,15 +287,22 @@ def intersect(
 
 @kernel
 def compose(
-    stop: Flag, pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows, composed: Keys
+    stop: Flag,
+    pairs: Keys,
+    starts: Rows,
+    counts: Rows,
+    numbers: Column,
+    ends: Column,
+    last: Rows,
+    composed: Keys,
 ) -> int:
-    """For every pair (x, y) and every key (y, z), write the pair (x, number of z) without duplicates.
+    """For every pair (x, y) and every key (y, z), write the pair (x, z) without duplicates.
 
     Precondition: ``pairs`` is sorted. ``starts`` and ``counts`` are the result of ``locate`` for the second
-    halves of ``pairs``. ``numbers`` has the number of z for every key that ``locate`` searched. ``last`` has
-    one entry per number, all negative. ``composed`` has room for the result.
-    Returns the number of pairs written. The pairs ascend in x. Those of one x ascend in the number too if x
-    has at least one in ``ENTRIES_SCANNED_PER_SORTED_KEY`` of all numbers.
+    halves of ``pairs``. ``numbers`` has for every key that ``locate`` searched the place of z among the
+    ``ends``, which ascend. ``last`` has one entry per end, all negative. ``composed`` has room for all.
+    Returns the number of pairs written. The pairs ascend in x. Those of one x ascend in z too if x has at
+    least one in ``ENTRIES_SCANNED_PER_SORTED_KEY`` of all ends.
     """
     at = 0
     row = 0
@@ -309,14 +316,14 @@ def compose(
                 number = numbers[position]
                 if last[number] != mark:
                     last[number] = mark
-                    composed[at] = (first << shift) | np.uint64(number)
+                    composed[at] = (first << shift) | np.uint64(ends[number])
                     at += 1
             row += 1
         if (at - begin) * ENTRIES_SCANNED_PER_SORTED_KEY >= last.size:
             at = begin
             for candidate in range(last.size):
                 if last[candidate] == mark:
-                    composed[at] = (first << shift) | np.uint64(candidate)
+                    composed[at] = (first << shift) | np.uint64(ends[candidate])
                     at += 1
     return at
 
