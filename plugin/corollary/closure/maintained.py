@@ -112,11 +112,24 @@ class MaintainedClosure:
         if self._edges is None:
             return listed(self._graph()) if len(self.external) else NO_KEYS
         paths, rest = NO_KEYS, self.external
-        if self.external.contains(self._edges.pairs().keys).all():
+        known = self._edges.pairs().keys
+        if len(rest) >= known.size and rest.contains(known).all():
             edges = (self._edges.inverse() if inverse else self._edges).pairs().keys
-            paths, rest = close_keys(edges), rest.minus(self._edges.pairs().keys)
-        others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
+            paths, rest = close_keys(edges), rest.minus(known)
+        others = self._longer(rest.pairs().keys)
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
+
+    def _longer(self, facts: Keys) -> Keys:
+        """The paths from some facts of R over edges (E other than S), sorted; facts may be missing.
+
+        Cost: a look-up for each fact, and the paths from those whose objects have edges.
+        """
+        assert self._edges is not None
+        leading = facts[self._edges.subject_counts(seconds(facts)) > 0]
+        if not leading.size:
+            return NO_KEYS
+        sources = distinct_of_sorted(firsts(leading))
+        return Paths(self._edges, Relation(Pairs(leading))).starting(sources)
 
     def closed(self, known: Relation = EMPTY, *, stays: bool = False) -> Relation:
         """R (E = S): compressed, unless a list is as small.
@@ -166,10 +179,13 @@ class MaintainedClosure:
             return part.lost(part.within(Paths(self.external.minus(new), None, self.symmetric)))
         rows, sources = closed.subjects_of(firsts(new_edges))
         longer = sorted_unique(pack(sources, seconds(new_edges)[rows]))
-        seeds = union(new, longer[~closed.contains(longer)])
+        longer = longer[~closed.contains(longer)]
+        seeds = union(new, longer)
         sources = distinct_of_sorted(firsts(seeds))
         if is_dense and 2 * int(closed.subject_counts(sources).sum()) > len(closed):
             return None
+        if self._edges is not None:
+            return union(longer, self._longer(seeds))
         return Paths(self.edges, Relation(Pairs(seeds))).starting(sources)
 
     def is_listed_near(self, edges: Keys, closed: Relation) -> bool:

@@ -14,8 +14,9 @@ reads and has not received, but for own conclusions beside the ``feedback``, are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from heapq import heappop, heappush
 from time import perf_counter
 
 from corollary.columns import Candidates, Delta, Relation, TripleIndex
@@ -58,8 +59,9 @@ class Fixpoint:
         for predicate in index.all_predicates():
             for position in self._positions(predicate):
                 self._pending[position][predicate] = [index.relation(predicate)]
-        self._earliest = 0
-        """No module before this position has pending facts."""
+        self._turns: list[int] = []
+        """A heap of positions: all of modules with pending facts, and others, in any number."""
+        self._queue(range(len(self.modules)))
 
     def add_module(self, module: Module, before: Module | None = None) -> None:
         """Add a module, last or ``before`` another one, without pending facts.
@@ -86,15 +88,14 @@ class Fixpoint:
 
         The last ``waiting`` modules take no turns; their pending facts are kept.
         """
-        position = 0
-        while position < len(self.modules) - waiting:
-            module = self.modules[position]
-            pending = self._pending[position]
+        self._queue(range(len(self.modules)))
+        while self._turns and self._turns[0] < len(self.modules) - waiting:
+            position = heappop(self._turns)
+            module, pending = self.modules[position], self._pending[position]
             if not pending and not module.is_waiting:
-                position += 1
                 continue
             at(module.name)
-            self._pending[position], self._earliest = {}, position
+            self._pending[position] = {}
             started = perf_counter()
             candidates, relations = module.add(self.index, self.index.union(pending))
             found = self.include(candidates, module)
@@ -104,12 +105,13 @@ class Fixpoint:
             self.rounds += 1
             if found:
                 after()
-                position = self._first()
+                self._queue(self._others)
 
-    def _first(self) -> int:
-        """A position such that no module before it has something to do, after a turn."""
-        waiting = (position for position in self._others if self.modules[position].is_waiting)
-        return min(self._earliest, next(waiting, len(self.modules)))
+    def _queue(self, positions: Iterable[int]) -> None:
+        """Let the modules among these that have something to do take a turn."""
+        for position in positions:
+            if self._pending[position] or self.modules[position].is_waiting:
+                heappush(self._turns, position)
 
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
@@ -154,7 +156,8 @@ class Fixpoint:
 
     def _pend(self, position: int, predicate: int, part: Relation) -> None:
         """Add to the pending facts of a module."""
-        self._earliest = min(self._earliest, position)
+        if not self._pending[position]:
+            heappush(self._turns, position)
         self._pending[position].setdefault(predicate, []).append(part)
 
     def received(self, facts: Delta) -> dict[int, Delta]:
@@ -199,8 +202,9 @@ class Fixpoint:
 
     def reroute(self) -> None:
         """Ask all modules again what they read: their rules have changed."""
-        self._routes, self._earliest = {}, 0
+        self._routes, self._turns = {}, []
         self._find_readers()
+        self._queue(range(len(self.modules)))
 
     def _include_relations(self, relations: Mapping[int, Relation], origin: Module) -> int:
         """As ``include``, for relations that replace those in the index. They are no schema facts.

@@ -34,6 +34,7 @@ class RuleModules:
         self.assignments: list[Assignment] = []
         self.variants: list[Assignment] = []
         self.modules: list[Module] = []
+        self._shared: dict[str, Module] = {}  # those that take any number of rules, by name
         for kind in kinds:
             if kind.is_needed(program):
                 self._place(kind.make(program, self._context))
@@ -63,6 +64,8 @@ class RuleModules:
                 extend(lost, module.remove_rules(numbers, facts))
                 if not module.rules:
                     self.modules.remove(module)
+                    if not module.has_one_rule:
+                        del self._shared[module.name]
         self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
         self.variants = [a for a in self.variants if a.rule.number not in numbers]
         for number in numbers:
@@ -80,10 +83,8 @@ class RuleModules:
     def _module(self, name: str, program: CompiledProgram) -> Module:
         """The module of that name for a new rule, made if there is none, or if it takes only one rule."""
         kind = self._kinds[name]
-        if not kind.has_one_rule:
-            for module in self.modules:
-                if type(module) is kind:
-                    return module
+        if name in self._shared:
+            return self._shared[name]
         module = kind.make(program, self._context)
         self._place(module)
         return module
@@ -91,3 +92,5 @@ class RuleModules:
     def _place(self, module: Module) -> None:
         """Insert a module by its turn, after those with the same turn."""
         insort(self.modules, module, key=lambda other: other.turn)
+        if not module.has_one_rule:
+            self._shared[module.name] = module

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from corollary.kernels.sorted import Column
 from corollary.language import (
@@ -47,11 +48,17 @@ class Atom:
     variables: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variables", frozenset([t for t in (self.s, self.p, self.o) if t < 0]))
+        object.__setattr__(self, "variables", _variables(min(self.s, 0), min(self.p, 0), min(self.o, 0)))
 
     @property
     def terms(self) -> tuple[int, int, int]:
         return (self.s, self.p, self.o)
+
+
+@lru_cache(maxsize=1 << 10)
+def _variables(*terms: int) -> frozenset[int]:
+    """The variables among some terms, once for all atoms: a program has thousands of these."""
+    return frozenset([term for term in terms if term < 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +137,13 @@ class CompiledRule:
     is_open: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "guarded", frozenset(v for i in self.guards for v in self.atoms[i].variables)
-        )
-        object.__setattr__(self, "concluded", frozenset(v for head in self.heads for v in head.variables))
-        for name, atoms in (("needs", self.atoms), ("reads", self.read), ("derives", self.heads)):
-            object.__setattr__(self, name, frozenset(atom.p for atom in atoms))
+        guards = [self.atoms[i] for i in self.guards]
+        for name, atoms in (("guarded", guards), ("concluded", self.heads)):
+            object.__setattr__(self, name, _variables(*[term for atom in atoms for term in atom.variables]))
+        needs = frozenset([atom.p for atom in self.atoms])
+        object.__setattr__(self, "needs", needs)
+        object.__setattr__(self, "reads", needs if self.is_monotone else frozenset([a.p for a in self.read]))
+        object.__setattr__(self, "derives", frozenset([head.p for head in self.heads]))
         object.__setattr__(self, "is_open", min(self.reads | self.derives, default=0) < 0)
 
     def __str__(self) -> str:
@@ -257,7 +265,7 @@ def guard_atoms(atoms: tuple[Atom, ...], heads: tuple[Atom, ...], rdf_type: int)
     schema = set().union(*using, *map(used, heads))
     open_atoms = {i for i, atom in enumerate(atoms) if using[i]}
     if not open_atoms:
-        return frozenset()
+        return _variables()
     on_data = {v for i in open_atoms for v in atoms[i].variables - using[i]}
     guards: set[int] = set()
     known = set(schema)
