@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from rdflib import OWL, RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace
+from rdflib import OWL, RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
+from rdflib.graph import QuotedGraph
 from rdflib.store import VALID_STORE
 from rdflib.term import Node
 
 import corollary.reasoner.deriving as module
 from corollary.language import CorollaryError
+from corollary.sparql import rdf_terms
 from corollary.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 
 EX = Namespace("http://example.org/")
@@ -211,3 +213,58 @@ def test_formulas_are_graphs_of_their_own() -> None:
 def test_a_pattern_that_is_no_term_matches_nothing() -> None:
     graph = filled(Graph(CorollaryStore(rules="none"), EX.g))
     assert list(graph.store.triples(("x", None, None), graph)) == []  # type: ignore[arg-type]
+
+
+def test_single_look_ups_see_each_change_at_once() -> None:
+    graph = filled(Graph(CorollaryStore(rules="rdfs")))
+    for number in range(3):
+        value = Literal(number)
+        assert graph.value(EX.x, EX.p) is None
+        assert list(graph.objects(EX.x, EX.p)) == []
+        assert (EX.x, EX.p, value) not in graph
+        graph.add((EX.x, EX.p, value))
+        assert graph.value(EX.x, EX.p) == value
+        assert (EX.x, EX.p, value) in graph
+        graph.add((EX.x, EX.p, EX.other))
+        assert set(graph.objects(EX.x, EX.p)) == {value, EX.other}
+        graph.remove((EX.x, EX.p, None))
+    graph.remove(MEMBER)
+    assert FOLLOWS not in graph
+    assert graph.value(EX.x, RDF.type) is None
+
+
+def test_single_look_ups_see_their_own_graph() -> None:
+    data = dataset()
+    data.graph(EX.data).add((EX.x, EX.p, EX.here))
+    data.graph(EX.schema).add((EX.x, EX.p, EX.there))
+    for _ in range(2):
+        assert list(data.graph(EX.data).objects(EX.x, EX.p)) == [EX.here]
+        assert list(data.graph(EX.schema).objects(EX.x, EX.p)) == [EX.there]
+        assert set(data.default_graph.objects(EX.x, RDF.type)) == {EX.B, RDFS.Resource}
+        assert [names(graphs) for _, graphs in data.store.triples((EX.x, EX.p, EX.here))] == [{EX.data}]
+
+
+def test_a_formula_of_the_name_of_a_graph_is_another_one() -> None:
+    graph = Graph(CorollaryStore(rules="rdfs"), EX.g)
+    graph.add((EX.x, EX.p, EX.y))
+    for _ in range(2):
+        assert graph.value(EX.x, EX.p) == EX.y
+        assert QuotedGraph(graph.store, EX.g).value(EX.x, EX.p) is None
+
+
+def test_terms_of_one_text_are_looked_up_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdf_terms, "MAX_IRIS_FOUND", 2)
+    graph = Graph(CorollaryStore(rules=None))
+    text = "http://example.org/x"
+    kinds = [URIRef(text), BNode(text), Literal(text)]
+    for number, term in enumerate(kinds):
+        graph.add((term, EX.p, Literal(number)))
+        graph.add((EX.s, EX[f"p{number}"], term))
+    for _ in range(2):
+        assert [graph.value(term, EX.p) for term in kinds] == [Literal(number) for number in range(3)]
+        for number in range(3):
+            assert [(EX.s, EX[f"p{number}"], term) in graph for term in kinds] == [
+                other == number for other in range(3)
+            ]
+        assert graph.value(URIRef(text), URIRef(str(EX.p))) == Literal(0)
+        assert graph.value(Variable("x"), EX.p) is None

@@ -23,7 +23,7 @@ from corollary.columns.key_sort import sort_keys
 from corollary.columns.tuning import (
     KEYS_PER_BLOCK,
     KEYS_PER_STEP,
-    KEYS_READ_AT_ONCE,
+    KEYS_READ_ONE_BY_ONE,
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
     MAX_KEYS_NOT_MERGED,
@@ -544,9 +544,9 @@ class Pairs:
 
     def has(self, key: int) -> bool:
         """Whether the set has a packed pair."""
-        if not self.keys.size:
-            return False
-        view = self._look()
+        view = self._view
+        if view is None:
+            view = self._look()
         position = bisect_left(view, key)
         return position < len(view) and view[position] == key
 
@@ -556,7 +556,7 @@ class Pairs:
 
     def seconds_of(self, first: int) -> list[int]:
         """The second halves of the pairs with the given first half, ascending."""
-        return _beside(self._look(), first) if self.keys.size else []
+        return _beside(self._look() if self._view is None else self._view, first)
 
     def firsts_of(self, second: int) -> list[int]:
         """The first halves of the pairs with the given second half, ascending."""
@@ -664,13 +664,17 @@ def _marked(column: NDArray[Integer]) -> NDArray[Integer] | None:
 
 
 def _beside(view: memoryview, half: int) -> list[int]:
-    bound = (half + 1) << 32
-    start = bisect_left(view, half << 32)
-    few = view[start : start + KEYS_READ_AT_ONCE].tolist()
-    if len(few) < KEYS_READ_AT_ONCE or few[-1] >= bound:
-        return [key & 0xFFFFFFFF for key in few if key < bound]
-    end = bisect_left(view, bound, start + KEYS_READ_AT_ONCE)
-    return [key & 0xFFFFFFFF for key in view[start:end].tolist()]
+    found: list[int] = []
+    least, size = half << 32, len(view)
+    at = bisect_left(view, least)
+    searched = at + KEYS_READ_ONE_BY_ONE
+    while at < size and (value := view[at] - least) <= 0xFFFFFFFF:
+        if at == searched:
+            end = bisect_left(view, least + (1 << 32), at)
+            return found + [key & 0xFFFFFFFF for key in view[at:end].tolist()]
+        found.append(value)
+        at += 1
+    return found
 
 
 def _column_beside(keys: Keys, view: memoryview, half: int) -> Column:

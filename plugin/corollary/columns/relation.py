@@ -71,6 +71,10 @@ class Relation:
         if MIN_BASE_PER_OVERLAY * overlay > size or self._copied > MAX_COPIES_PER_BASE * size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
             self._copied, size = 0, len(base)
+        elif not removed.keys.size:
+            removed = NO_PAIRS  # so that single look-ups need not ask it
+            if not overlay:
+                added = NO_PAIRS
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
         self.size = size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
@@ -333,9 +337,9 @@ class Relation:
         """The objects of one subject. Cheaper than ``objects_of`` for a single look-up."""
         base, added, removed = self._parts
         values = base.seconds_of(subject)
-        if added.keys.size or removed.keys.size:
+        if removed is not NO_PAIRS:
             return _overlaid(values, added.seconds_of(subject), removed.seconds_of(subject))
-        return values
+        return values if added is NO_PAIRS else values + added.seconds_of(subject)
 
     def subjects(self, value: int) -> list[int]:
         """The subjects of one object."""
@@ -365,7 +369,9 @@ class Relation:
         """Whether (subject, value) is a fact."""
         base, added, removed = self._parts
         key = subject << 32 | value
-        return (base.has(key) and not removed.has(key)) or added.has(key)
+        if base.has(key):
+            return removed is NO_PAIRS or not removed.has(key)
+        return added is not NO_PAIRS and added.has(key)
 
     def groups_of(self, subjects: Column) -> Keys:
         """A number for each subject. Subjects with the same number have the same objects."""

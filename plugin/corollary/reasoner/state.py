@@ -59,6 +59,7 @@ class View:
         self.index = index
         self.explicit = explicit
         self.union = explicit if union is None else union
+        self._is_alone = self.union is explicit  # nothing is explicit in other graphs only
         self._earlier = earlier
         self._looked_up = 0
         self._by_subject: BySubject | None = None
@@ -108,16 +109,26 @@ class View:
         predicates = self.index.predicates() if is_any else self.index.predicates_beside(s, o)
         return chain.from_iterable(self._match(s, predicate, o) for predicate in predicates)
 
+    def has(self, s: int, p: int, o: int) -> bool:
+        """Whether a fact is shown."""
+        return self.index.relation(p).has(s, o) and (
+            (self._is_alone and s < FIRST_LITERAL and p < FIRST_BLANK_NODE) or self._shows(s, p, o)
+        )
+
+    def objects(self, s: int, p: int) -> list[int]:
+        """The objects of the shown facts of a subject and a predicate."""
+        values = self.index.relation(p).objects(s)
+        if (self._is_alone and s < FIRST_LITERAL and p < FIRST_BLANK_NODE) or not self._may_hide(s, p):
+            return values
+        return [value for value in values if self._shows(s, p, value)]
+
     def _match(self, s: int | None, p: int, o: int | None) -> Iterable[Fact]:
         """``match`` for one predicate."""
-        relation = self.index.relation(p)
         if s is not None and o is not None:
-            return [(s, p, o)] if relation.has(s, o) and self._shows(s, p, o) else []
+            return [(s, p, o)] if self.has(s, p, o) else []
         if s is not None:
-            values = relation.objects(s)
-            if self._may_hide(s, p):
-                values = [value for value in values if self._shows(s, p, value)]
-            return zip(repeat(s), repeat(p), values)
+            return zip(repeat(s), repeat(p), self.objects(s, p))
+        relation = self.index.relation(p)
         if o is not None:
             subjects = relation.subjects(o)
             if subjects and self._may_hide(max(subjects), p):

@@ -18,7 +18,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
 from corollary.sparql.term_texts import TextColumns
-from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_LANGUAGE_TAGS_CACHED
+from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_IRIS_FOUND, MAX_LANGUAGE_TAGS_CACHED
 from corollary.sparql.typed_literals import typed_literal
 from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
@@ -38,8 +38,8 @@ class Terms(dict[int, Node]):
     ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has. ``handles`` are
     the users' ``Graph`` objects, by the id of the graph. ``last_graph`` caches the id of the graph that was
     changed last: the graph, the alias of the default graph, the id. ``value_columns`` and ``text_columns``
-    have values and texts of terms. ``capitals`` has the ids of all cached literals whose language tags have
-    capitals: texts have none.
+    have values and texts of terms. ``found`` caches the ids of IRIs that ``find`` has returned. ``capitals``
+    has the ids of all cached literals whose language tags have capitals: texts have none.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -48,6 +48,7 @@ class Terms(dict[int, Node]):
         self.handles: dict[int, Graph] = {}
         self.value_columns, self.text_columns = ValueColumns(dictionary), TextColumns(dictionary)
         self.last_graph: tuple[object, object, int] | None = None
+        self.found: dict[URIRef, int] = {}
         self.capitals: set[int] = set()
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
@@ -120,9 +121,16 @@ class Terms(dict[int, Node]):
 
     def find(self, term: Node) -> int | None:
         """The id of a term. None if the term has no id, or is no RDF term: then it occurs in no fact."""
-        if type(term) is URIRef:  # most often: two calls less
-            return self.dictionary.find(f"<{term}>")
-        return self.dictionary.find(text_of(term)) if isinstance(term, Node) else None
+        if type(term) is not URIRef:
+            return self.dictionary.find(text_of(term)) if isinstance(term, Node) else None
+        term_id = self.found.get(term)
+        if term_id is None:
+            term_id = self.dictionary.find(f"<{term}>")
+            if term_id is not None:
+                if len(self.found) >= MAX_IRIS_FOUND:
+                    self.found = {}
+                self.found[term] = term_id
+        return term_id
 
 
 def text_of(term: Node) -> str:

@@ -21,7 +21,7 @@ from corollary.kernels.limits import check
 from corollary.reasoner import Reasoner
 from corollary.reasoner.pending import FIELDS
 from corollary.reasoner.quads import Change, differences, matching
-from corollary.reasoner.state import Fact, State, View
+from corollary.reasoner.state import Fact, View
 from corollary.reasoner.version import StaleTerms, Version
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
 from corollary.store.default_graph import DefaultGraphAlias
@@ -29,6 +29,7 @@ from corollary.store.graphs import (
     formula_of,
     identifier_of,
     is_plain,
+    last_view,
     pattern_of,
     refuse_side,
     view_of,
@@ -216,9 +217,42 @@ class GraphStore(Store):
     def triples(
         self, triple: _TriplePatternType, context: _ContextType | None = None
     ) -> Iterator[tuple[_TripleType, Contexts]]:
-        """Yields the matching triples, each once, with its graphs."""
+        """The matching triples, each once, with its graphs.
+
+        With subject and predicate the facts are looked up now, in few steps; else when they are asked for.
+        """
         version = self.reasoner.settled()  # before terms are looked up: rules may have computed new terms
-        state = version.state
+        subject, predicate, value = triple
+        terms: Terms = version.terms
+        view = last_view(version, context.identifier) if type(context) is Graph else None
+        if view is None or subject is None or predicate is None:
+            return self._triples(version, triple, context)
+        check()
+        if (s := terms.find(subject)) is None or (p := terms.find(predicate)) is None:
+            return iter(())
+        o: int | None
+        if value is None:
+            found = view.objects(s, p)
+            if len(found) != 1:
+                return self._with_objects(version, s, p, found)
+            o = found[0]
+        elif (o := terms.find(value)) is None or not view.has(s, p, o):
+            return iter(())
+        return iter((((terms[s], terms[p], terms[o]), self._contexts_of(version, s, p, o)),))
+
+    def _with_objects(
+        self, version: Version, s: int, p: int, objects: Sequence[int]
+    ) -> Iterator[tuple[_TripleType, Contexts]]:
+        """The triples of a subject and a predicate with some objects, each with its graphs. Lazy."""
+        terms = version.terms
+        subject, predicate = terms[s], terms[p]
+        for o in objects:
+            yield (subject, predicate, terms[o]), self._contexts_of(version, s, p, o)
+
+    def _triples(
+        self, version: Version, triple: _TriplePatternType, context: _ContextType | None
+    ) -> Iterator[tuple[_TripleType, Contexts]]:
+        """``triples`` for any pattern. Lazy."""
         pattern = pattern_of(version, triple)
         if pattern is None:
             return
@@ -230,7 +264,7 @@ class GraphStore(Store):
             return
         check()
         for s, p, o in view_of(version, context).match(*pattern):
-            yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
+            yield (terms[s], terms[p], terms[o]), self._contexts_of(version, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
         """The number of triples that a graph, or the union, shows. Cost after derivation: O(1)."""
@@ -254,12 +288,12 @@ class GraphStore(Store):
             s, p, o = pattern
             assert s is not None and p is not None and o is not None
             if any(True for _ in state.everything.match(s, p, o)):
-                graphs = self._contexts_of(version, state, s, p, o)
+                graphs = self._contexts_of(version, s, p, o)
                 yield from (graph for graph in graphs if graph is not None)
 
-    def _contexts_of(self, version: Version, state: State, s: int, p: int, o: int) -> Contexts:
+    def _contexts_of(self, version: Version, s: int, p: int, o: int) -> Contexts:
         found = False
-        for graph, index in state.facts.graphs.items():
+        for graph, index in version.state.facts.graphs.items():
             if index.relation(p).has(s, o):
                 found = True
                 yield self._context(version, graph)

@@ -60,12 +60,19 @@ def view_of(version: Version, context: _ContextType | Node | None) -> View:
     """The view that a graph shows; for None the view of the union. Precondition: the version is settled."""
     if context is None:
         return version.state.everything
-    alias: DefaultGraphAlias = version.adapter_state
     name = identifier_of(context)
-    last: tuple[Node, Node | None, View] | None = version.last_view
-    if last is None or last[0] is not name or last[1] is not alias.first:
+    view = last_view(version, name)
+    if view is None:
         view = _view_of(version, name)
-        last = version.last_view = name, alias.first, view
+        version.last_view = name, version.adapter_state.first, view
+    return view
+
+
+def last_view(version: Version, name_of_graph: Node) -> View | None:
+    """What ``view_of`` has returned last, if it was for this graph; else None."""
+    last: tuple[Node, Node | None, View] | None = version.last_view
+    if last is None or last[0] is not name_of_graph or last[1] is not version.adapter_state.first:
+        return None
     return last[2]
 
 
