@@ -44,7 +44,7 @@ class Bench:
         """Facts come from outside, and of its own some that are to return."""
         recent = outside - self.facts
         self.put(recent)
-        recent = self.read(recent | (returning or set()))
+        recent = self.heeded(self.read(recent | (returning or set())))
         while recent or self.module.is_waiting:
             self.given |= recent
             known = self.facts
@@ -177,6 +177,11 @@ class Bench:
     def read(self, facts: set[Fact]) -> set[Fact]:
         """The facts that the module reads: those that are given to it, and no others."""
         return {(s, p, o) for s, p, o in facts if self.is_read(self.terms.encode(p), self.terms.encode(o))}
+
+    def heeded(self, facts: set[Fact]) -> set[Fact]:
+        """The facts whose terms the module does not ignore."""
+        encode = self.terms.encode
+        return {(s, p, o) for s, p, o in facts if not self.module.ignores({encode(s), encode(o)})}
 
     def is_read(self, predicate: int, value: int) -> bool:
         objects = self.module.objects_read(predicate)

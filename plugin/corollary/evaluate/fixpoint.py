@@ -137,14 +137,16 @@ class Fixpoint:
     def _distribute(self, predicate: int, new: Pairs, origin: Module | None) -> None:
         """Add new facts to the pending facts of the modules that read them. ``origin`` receives its feedback.
 
-        Few facts are not added if the module reads none of their objects.
+        Few facts are not added if the module reads none of their objects, or ignores their terms.
         """
         whole: Relation | None = None  # made for the first reader: ``new`` may be unlisted
         are_few = len(new) <= MAX_FACTS_ROUTED
-        objects = {key & 0xFFFFFFFF for key in new.keys.tolist()} if are_few else set()
+        keys = new.keys.tolist() if are_few else []
+        objects = {key & 0xFFFFFFFF for key in keys}
+        terms = objects.union([key >> 32 for key in keys])
         for position, read in self._readers(predicate):
             module = self.modules[position]
-            if are_few and read is not None and read.isdisjoint(objects):
+            if are_few and ((read is not None and read.isdisjoint(objects)) or module.ignores(terms)):
                 continue
             if module is origin:
                 part = Relation(module.feedback(predicate, new))

@@ -29,12 +29,19 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
 
 def expand(keys: Keys, starts: Rows, counts: Rows, first: int, rows: Rows, values: Column) -> None:
     """As ``sorted.expand``."""
+    if starts.size == 1:
+        rows[:] = first
+        values[:] = keys[starts[0] : starts[0] + counts[0]] & LOW
+        return
     rows[:] = np.repeat(np.arange(first, first + starts.size), counts)
     values[:] = keys[_places(starts, counts)] & LOW
 
 
 def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Keys) -> None:
     """As ``sorted.follow``."""
+    if starts.size == 1:
+        followed[:] = pairs << HALF | (further[starts[0] : starts[0] + counts[0]] & LOW)
+        return
     followed[:] = np.repeat(pairs << HALF, counts) | (further[_places(starts, counts)] & LOW)
 
 

@@ -139,6 +139,10 @@ class Datatypes(Module):
         """None: virtual relations of values are no premises of the module."""
         return NO_PAIRS
 
+    def ignores(self, terms: Set[int]) -> bool:
+        """Terms that are no literals, and show no datatype."""
+        return self._is_started and not self._minds_terms(terms)
+
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The four relations for new literals, and VALUE of all literals for newly shown datatypes."""
         if self._is_started and not self._minds(recent):
@@ -169,9 +173,13 @@ class Datatypes(Module):
     def _minds(self, recent: TripleIndex) -> bool:
         """Whether recent facts may have literals, show a datatype, or make the module wide."""
         terms = recent.few_terms(MAX_FACTS_ONE_BY_ONE)
-        if terms is None or max(terms, default=0) >= FIRST_LITERAL or self._rdf_type in terms:
+        return terms is None or self._minds_terms(terms)
+
+    def _minds_terms(self, terms: Set[int]) -> bool:
+        """As ``_minds``, for the subjects and objects of some facts."""
+        if max(terms, default=0) >= FIRST_LITERAL or self._rdf_type in terms:
             return True
-        is_known = max((t for t in terms if t < FIRST_BLANK_NODE), default=-1) < self._looked_up
+        is_known = max([t for t in terms if t < FIRST_BLANK_NODE], default=-1) < self._looked_up
         return not terms.isdisjoint(self._datatypes if is_known else self._supported())
 
     def _minds_loss(self, deleted: TripleIndex) -> bool:

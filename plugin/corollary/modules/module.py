@@ -258,6 +258,13 @@ class Module(Protocol):
         """
         return None
 
+    def ignores(self, terms: Set[int]) -> bool:
+        """Whether ``add`` would change nothing for facts with these subjects and objects.
+
+        Of few facts that were added, the module may not receive those that it ignores.
+        """
+        return False
+
     @abstractmethod
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """The part of the module's own conclusions ``new`` that the module must receive again.

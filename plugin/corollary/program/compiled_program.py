@@ -165,14 +165,17 @@ class CompiledProgram:
         Templates are compared by identity: of two equal ones, ``changed`` may remove either.
         """
         new: list[CompiledRule] = []
+        others = sorted(set(lengths) - self._lengths)
+        if not others:
+            return new
         known = {(id(rule), self._form(rule, length)) for rule in self._templates for length in self._lengths}
-        for length in sorted(set(lengths) - self._lengths):
+        for length in others:
             for rule in self._templates if length else ():
                 form = self._form(rule, length)
                 if (id(rule), form) not in known:
                     known.add((id(rule), form))
                     new.append(self._of_form(rule, form))
-        self._lengths |= set(lengths)
+        self._lengths |= set(others)
         self.rules += new
         return new
 
