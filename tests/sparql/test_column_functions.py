@@ -268,3 +268,17 @@ def test_conditions_of_updates_are_evaluated() -> None:
         f"DELETE {{ ?s ?p ?o }} WHERE {{ {PATTERN} . ?s ?p ?o FILTER(STRLEN(CONCAT(STR(?a), STR(?b))) < 8) }}"
     )
     assert len(graph) == 180
+
+
+@pytest.mark.parametrize(
+    "argument", ["?a", "STR(?a)", "DISTINCT ?a", "DISTINCT STR(?a)", "CONCAT(STR(?a), ?c)"]
+)
+def test_blank_nodes_are_concatenated_on_columns(argument: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [BNode("x"), URIRef("x"), Literal("x"), Literal('"\n'), Literal("é"), BNode("y"), BNode("x")]
+    graph = graph_of([(value, Literal(number % 2)) for number, value in enumerate(values)])
+    bind = 'BIND("," AS ?c)'
+    query = f"SELECT ?b (GROUP_CONCAT({argument}) AS ?t) {{ {PATTERN} {bind} }} GROUP BY ?b"
+    expected = rows(graph, query, on_columns=False)
+    monkeypatch.setattr(aggregates, "_of_members", None)  # not called
+    assert rows(graph, query, on_columns=True) == expected
+    assert len(expected) == 2

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rdflib.term import BNode, Literal, Node
 
-from corollary.kernels.arrow import compute
+from corollary.kernels.arrow import compute, within_limits
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask
 from corollary.language.constants import escape
@@ -29,7 +29,7 @@ from corollary.sparql.written_literals import (
     WrittenLiterals,
     are_written,
 )
-from corollary.terms.dictionary import Kind, TermDictionary
+from corollary.terms.dictionary import Kind, TermDictionary, kinds
 from corollary.terms.texts import ABSENT, Texts
 
 
@@ -75,14 +75,17 @@ class QueryTerms:
         for start in range(0, len(texts), ROWS_ON_COLUMNS_AT_ONCE):
             check()
             some = ids[start : start + ROWS_ON_COLUMNS_AT_ONCE]
-            wanted = _arguments(texts.slice(start, some.size))
-            self.dictionary.find_texts(wanted, some, Kind.LITERAL)
-            is_absent = some == ABSENT
-            if is_absent.any():
-                self._written_literals().ids_of(
-                    replace(wanted, lengths=np.where(is_absent, wanted.lengths, 0)), some
-                )
+            within_limits(self._find_literals, texts.slice(start, some.size), some)
         return ids
+
+    def _find_literals(self, texts: Any, ids: Column) -> None:
+        """Write ``ids_of_literals`` of some texts to ``ids``."""
+        wanted = _arguments(texts)
+        self.dictionary.find_texts(wanted, ids, Kind.LITERAL)
+        is_absent = ids == ABSENT
+        if is_absent.any():
+            absent = replace(wanted, lengths=np.where(is_absent, wanted.lengths, 0))
+            self._written_literals().ids_of(absent, ids)
 
     def _written_literals(self) -> WrittenLiterals:
         """The literals computed on columns, together with those that the query had before."""
@@ -155,24 +158,25 @@ class QueryTerms:
     def escaped_texts_of(self, ids: Column) -> Any | None:
         """What STR gives of each term, with the escapes of canonical literals, as Arrow's large strings.
 
-        None if a term has no text: blank nodes, UNBOUND. The texts of literals are copied as they are.
+        None if one is UNBOUND, or no Unicode. The texts of literals are copied as they are.
         """
         import pyarrow
 
         parts = parts_of(ids, self.dictionary)
         if self._written is not None:
             parts.append(self._written.part_of(ids))
-        own = np.flatnonzero((ids >= FIRST_LOCAL) & (ids < FIRST_WRITTEN))
-        others = [self[term_id] for term_id in ids[own].tolist()]
-        rows = np.concatenate([*(part.rows for part in parts), own])
-        if rows.size < ids.size or any(isinstance(term, BNode) for term in others):
+        others = np.flatnonzero(
+            (kinds(ids) == Kind.BLANK_NODE) | ((ids >= FIRST_LOCAL) & (ids < FIRST_WRITTEN))
+        )
+        rows = np.concatenate([*(part.rows for part in parts), others])
+        if rows.size < ids.size:
             return None
         try:
             texts = [
                 escaped(unescaped(part.texts()[0])) if part.kind == Kind.IRI else part.texts()[0]
                 for part in parts
             ]
-            texts.append(pyarrow.array([escape(str(term)) for term in others], pyarrow.large_string()))
+            texts.append(pyarrow.array(self._escaped(ids[others]), pyarrow.large_string()))
         except UnicodeEncodeError:
             return None
         found = concatenated(texts)
@@ -181,6 +185,13 @@ class QueryTerms:
         places = np.empty(rows.size, np.int64)
         places[rows] = np.arange(rows.size)
         return compute.take(found, places)
+
+    def _escaped(self, ids: Column) -> list[str]:
+        """As ``escaped_texts_of``, term by term."""
+        found: list[str] = []
+        for start in range(0, ids.size, TERMS_BETWEEN_CHECKS):
+            found += [escape(str(term)) for term in self.decode(ids[start : start + TERMS_BETWEEN_CHECKS])]
+        return found
 
     def written_values(self, ids: Column) -> Decoded:
         """The numbers and times of literals computed on columns."""
