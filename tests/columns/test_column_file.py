@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import thorough
 
+from corollary.columns import column_file
 from corollary.columns.column_file import (
     BLOCK_BYTES,
     FIRST_BYTE,
@@ -39,6 +41,20 @@ def test_columns_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert not file.column("none", "u4").size
     assert file.column("ids", "u4", 3).tolist() == [0, 1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["columns"]
+
+
+@pytest.mark.parametrize("version", [2, 3, 5])
+def test_files_of_other_formats(tmp_path: Path, version: int) -> None:
+    """Format 3 is read."""
+    with patch.object(column_file, "FORMAT_VERSION", version):
+        write(tmp_path / "columns", {"ids": ("u4", [np.arange(3)])})
+    if version == 3:
+        assert ColumnFile(tmp_path / "columns").column("ids", "u4").tolist() == [0, 1, 2]
+    else:
+        with pytest.raises(
+            CorollaryError, match=f"is of format {version}, and this Corollary reads format 4"
+        ):
+            ColumnFile(tmp_path / "columns")
 
 
 def test_columns_are_writable_and_the_file_is_not_written(tmp_path: Path) -> None:

@@ -30,7 +30,11 @@ from numpy.typing import NDArray
 from corollary.language import CorollaryError
 
 MAGIC = b"\x89COROCOL"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
+
+READABLE_VERSIONS = (3, 4)
+"""The formats that are read. In format 3 all offsets of texts are of type i8."""
+
 BLOCK_BYTES = 1 << 18
 ALIGNMENT = 64
 FIRST_BYTE = 4096
@@ -60,9 +64,14 @@ class Section:
     offset: int
 
     @property
+    def width(self) -> int:
+        """The bytes of an entry."""
+        return np.dtype(_DTYPES[self.dtype]).itemsize
+
+    @property
     def size(self) -> int:
         """The bytes of the column."""
-        return self.length * np.dtype(_DTYPES[self.dtype]).itemsize
+        return self.length * self.width
 
 
 class ColumnWriter:
@@ -189,7 +198,7 @@ class ColumnFile:
             raise self.damage("it does not begin as a snapshot does")
         if crc32(self._map[: _HEADER.size - 4]) != self.header:
             raise self.damage("the checksum of its header differs")
-        if version != FORMAT_VERSION or block != BLOCK_BYTES:
+        if version not in READABLE_VERSIONS or block != BLOCK_BYTES:
             raise CorollaryError(
                 f"{place} is of format {version}, and this Corollary reads format {FORMAT_VERSION}: read it "
                 "with the version that wrote it"
@@ -249,6 +258,11 @@ class ColumnFile:
         if found is None or found.dtype != dtype or (length is not None and found.length != length):
             raise self.damage(f"the column {name} is missing, or is not what it should be")
         return found
+
+    def type_of(self, name: str) -> str | None:
+        """The type of a column; None if it is missing."""
+        found = self._sections.get(name)
+        return found.dtype if found else None
 
     def unchecked(self, section: Section) -> Column:
         """A column as a writable array. The caller calls ``check`` for the bytes that it uses."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.columns.column_file import Column, ColumnFile, ColumnWriter
-from corollary.columns.tuning import SLOTS_PER_FIND
+from corollary.columns.tuning import SLOTS_AT_ONCE, SLOTS_PER_FIND
 from corollary.kernels.byte_texts import Bytes, Numbers, Places, Slots
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 from corollary.terms.texts import ABSENT, Coded, Texts, TextTable, with_ending
@@ -19,12 +19,21 @@ from corollary.terms.texts import ABSENT, Coded, Texts, TextTable, with_ending
 
 def write_texts(file: ColumnWriter, name: str, table: TextTable, count: int) -> None:
     """Write the first ``count`` texts of a table."""
-    contents: tuple[Column, ...] = *table.coded(count), table.slots(count)
-    for column, dtype, content in zip(_NAMES, _TYPES, contents, strict=True):
+    arena, offsets, shared = table.coded(count)
+    contents: tuple[Column, ...] = arena, offsets, shared, table.slots(count)
+    types = _types("u4" if arena.size <= MAX_SHORT_OFFSET else "i8")
+    for column, dtype, content in zip(_NAMES, types, contents, strict=True):
         file.add(f"{name}.{column}", dtype, [content])
 
 
-_NAMES, _TYPES = ("texts", "offsets", "shared", "slots"), ("u1", "i8", "u1", "u4")
+_NAMES = "texts", "offsets", "shared", "slots"
+
+MAX_SHORT_OFFSET = (1 << 32) - 1
+"""The largest offset that is written in 4 bytes: all of a table's texts are, or none."""
+
+
+def _types(of_offsets: str) -> tuple[str, ...]:
+    return "u1", of_offsets, "u1", "u4"
 
 
 class MappedTextTable(TextTable):
@@ -37,11 +46,12 @@ class MappedTextTable(TextTable):
         self._size = self._mapped = count
         self._file = file
         counts = (None, count + 1, count, None)
+        types = _types("i8" if file.type_of(f"{name}.offsets") == "i8" else "u4")
         self._sections = [
             file.section(f"{name}.{column}", dtype, size)
-            for column, dtype, size in zip(_NAMES, _TYPES, counts, strict=True)
+            for column, dtype, size in zip(_NAMES, types, counts, strict=True)
         ]
-        self._in_slots = self._sections[-1]
+        self._in_slots, self._width = self._sections[-1], self._sections[1].width
         if self._in_slots.length <= count:
             raise file.damage("the look-up table of texts has no room for them")
         self._views = [file.unchecked(section).data for section in self._sections]
@@ -53,12 +63,13 @@ class MappedTextTable(TextTable):
         for section in self._sections[:3]:
             self._file.check(section.offset, section.size)
         arena, offsets, shared = map(self._file.unchecked, self._sections[:3])
+        offsets = offsets.astype(np.int64, copy=False)  # as kernels are compiled for
         own = np.diff(offsets)
-        heads = np.arange(self._mapped) // TEXTS_PER_HEAD * TEXTS_PER_HEAD
+        of_heads = own[::TEXTS_PER_HEAD].repeat(TEXTS_PER_HEAD)[: self._mapped]
         is_ascending = (offsets[1:] >= offsets[:-1]).all()  # a difference of hostile offsets may overflow
         if offsets[0] or offsets[-1] != arena.size or not is_ascending or (own + shared == 0).any():
             raise self._file.damage("texts are not one after the other")
-        if (shared > own[heads]).any() or shared[::TEXTS_PER_HEAD].any():
+        if (shared > of_heads).any() or shared[::TEXTS_PER_HEAD].any():
             raise self._file.damage("a text shares what is not there")
         self._shared, self._offsets, self._arena = shared, offsets, arena
         found: Bytes | Places = self.__dict__[name]
@@ -84,7 +95,7 @@ class MappedTextTable(TextTable):
         texts, offsets, sharing, _ = self._sections
         content, places, shares, _ = self._views
         head = number - number % TEXTS_PER_HEAD
-        self._file.check(offsets.offset + 8 * head, 8 * (number - head + 2))
+        self._file.check(offsets.offset + self._width * head, self._width * (number - head + 2))
         self._file.check(sharing.offset + number, 1)
         first, begin, end, shared = places[head], places[number], places[number + 1], shares[number]
         if not 0 <= first <= begin <= end <= texts.length:
@@ -117,16 +128,19 @@ class MappedTextTable(TextTable):
         """The number of a text of the file, by its hash and its bytes; None if there is none."""
         size, slots = self._in_slots.length, self._views[3]
         width = size.bit_length()
-        tag, place = wanted & (1 << 32 - width) - 1, wanted * size >> 32
-        for _ in range(size):
-            self._file.check(self._in_slots.offset + 4 * place, 4)
-            slot = slots[place]
-            if not slot:
-                return None
-            number = (slot & (1 << width) - 1) - 1
-            if slot >> width == tag and 0 <= number < self._mapped and self._bytes_of(number) == content:
-                return number
-            place = (place + 1) % size
+        none = (wanted & (1 << 32 - width) - 1) << width  # slots with the tag of the hash are above it
+        last, place, seen = none + self._mapped, wanted * size >> 32, 0
+        while seen < size:
+            end = min(place + SLOTS_AT_ONCE, size)
+            self._file.check(self._in_slots.offset + 4 * place, 4 * (end - place))
+            for slot in slots[place:end]:
+                if not slot:
+                    return None
+                if none < slot <= last and self._bytes_of(slot - none - 1) == content:
+                    number: int = slot - none - 1
+                    return number
+            seen += end - place
+            place = end % size
         raise self._file.damage("the look-up table of texts is full")
 
     def _make_slots(self, size: int) -> Slots:

@@ -43,8 +43,10 @@ from corollary.kernels.tuning import TEXTS_PER_HEAD
 from corollary.terms.tuning import (
     GROWTH_OF_SLOTS,
     MAX_RECENT_ROWS,
+    MAX_SPARE_SLOTS,
     MAX_TEXTS_PER_SLOT,
     MIN_SLOTS,
+    ROOM_IN_FILE,
     TEXTS_PER_PART,
 )
 
@@ -153,8 +155,16 @@ class TextTable:
         )
 
     def slots(self, count: int) -> Slots:
-        """The hash slots of the first ``count`` texts."""
-        return self._slots_for(0) if count == self._size and not self._is_growing else self._slots_of(count)
+        """The hash slots of the first ``count`` texts. No more than a file needs: ``MAX_SPARE_SLOTS``."""
+        if count == self._size and not self._is_growing:
+            slots = self._slots_for(0)
+            if slots.size <= self._slots_in_file(count) + MAX_SPARE_SLOTS:
+                return slots
+        return self._slots_of(count, self._slots_in_file(count))
+
+    @staticmethod
+    def _slots_in_file(count: int) -> int:
+        return int((1 + ROOM_IN_FILE) * count / MAX_TEXTS_PER_SLOT) + 1
 
     def memory(self) -> int:
         """The bytes of the coded texts and the hash slots."""
