@@ -16,13 +16,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from click.testing import CliRunner
 from tests.serve.client import EX, TOKEN, UPDATE, WRITER
 
-from corollary.cli import main
+from corollary.cli import main, progress
+from corollary.serve import connections
 
 COMMAND = str(Path(sys.executable).with_name("corollary"))
 FACTS = f"<{EX}Dog> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <{EX}Animal> .\n"
@@ -178,6 +180,28 @@ def test_https_is_served(file: Path) -> None:
         assert found.json()["boolean"]
 
 
+def test_opening_and_closing_a_folder_are_stages_with_a_bar(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The share of the journal that is read is known: there is no snapshot."""
+    folder, shares = tmp_path / "kept", {}
+
+    def stopped(self: Any, sockets: object) -> None:
+        self._on_ready()
+
+    def end(stage: progress.Stage) -> None:
+        shares[stage.name] = (stage.state()[0][0], stage.state()[1])
+
+    monkeypatch.setattr(connections.Server, "run", stopped)
+    monkeypatch.setattr(progress.Stage, "end", end)
+    for _ in range(2):
+        shares.clear()
+        found = CliRunner().invoke(main, ["serve", str(file), "--store", str(folder), "--port", "0"])
+        assert found.exit_code == 0, found.output
+    assert shares["open"] == ("reading the journal", 1.0)
+    assert [*shares] == ["prepare", "open", "read", "reason", "write", "close"]
+
+
 def test_mistakes_are_told_in_one_message(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def said(*arguments: str | Path) -> str:
         result = CliRunner().invoke(main, ["serve", *map(str, arguments)])
@@ -209,7 +233,7 @@ def test_a_token_is_made_and_exposure_is_warned_of(
     monkeypatch.delenv("COROLLARY_TOKEN", raising=False)
     found = []
     monkeypatch.setattr(
-        "corollary.serve.connections.serve", lambda server, listener, service: found.append(service)
+        "corollary.serve.connections.serve", lambda server, listener, service, closing: found.append(service)
     )
     exposed = CliRunner().invoke(main, ["serve", str(file), "--writable", "--host", "0.0.0.0", "--port", "0"])
     assert exposed.exit_code == 0, exposed.output

@@ -107,7 +107,8 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
         address = f"{scheme}://{name}:{listener.getsockname()[1]}/"
         ready = f"corollary: serving {address} - Ctrl-C ends it"
         service = Service(store, settings, log)
-        run(server_of(service, lambda: click.echo(ready, err=True), *files_of_tls), listener, service)
+        server = server_of(service, lambda: click.echo(ready, err=True), *files_of_tls)
+        run(server, listener, service, stage("close", {}))
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -212,14 +213,16 @@ def _loaded(
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
         logging.getLogger("rdflib.term").setLevel(logging.ERROR)  # not of ill-typed literals
         store = CorollaryStore(rules=load_program(named) if named else "none", external="none")
-        dataset = Dataset(store, default_union=True)
+        Dataset(store, default_union=True)
     facts = 0
-    with stage("read", {}) as current:
-        if folder is not None:
-            dataset.open(folder, create=True)
-        if files:
+    if folder is not None:
+        with stage("open", {}) as current:
+            store.open(folder, create=True, progress=current.update)
+    if files:
+        with stage("read", {}) as current:
             facts = reading.load(files, store, current.update)
             reading.write_report()
     reason(store, facts, {})
-    store.commit()
+    with stage("write", {}):
+        store.commit()
     return store

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
 
@@ -146,8 +147,10 @@ def server_of(
     return Server(config, service, on_ready)
 
 
-def serve(server: Server, listener: socket.socket, service: Service) -> None:
-    """Serve until SIGINT or SIGTERM; running requests are then answered. Closes the store.
+def serve(
+    server: Server, listener: socket.socket, service: Service, closing: AbstractContextManager[object]
+) -> None:
+    """Serve until SIGINT or SIGTERM; running requests are then answered. Closes the store, in ``closing``.
 
     Precondition: called in the main thread.
     """
@@ -158,7 +161,8 @@ def serve(server: Server, listener: socket.socket, service: Service) -> None:
     try:
         server.run(sockets=[listener])
     finally:
-        service.close()
+        with closing:
+            service.close()
         gc.unfreeze()
         for number, handler in former.items():
             signal.signal(number, handler)
