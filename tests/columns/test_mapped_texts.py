@@ -75,6 +75,25 @@ def test_offsets_whose_differences_overflow(tmp_path: Path, dtype: str) -> None:
         MappedTextTable(ColumnFile(tmp_path / "texts"), "t", 3).texts_of(np.arange(3))
 
 
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_texts_that_are_not_utf_8(tmp_path: Path, is_whole: bool) -> None:
+    with written(tmp_path / "texts") as file:
+        for column, dtype, content in (
+            ("texts", "u1", [*b"<a<\x80"]),
+            ("offsets", "u4", [0, 2, 4]),
+            ("shared", "u1", [0, 0]),
+            ("slots", "u4", [0, 0, 0, 0]),
+        ):
+            file.add(f"t.{column}", dtype, [np.array(content)])
+        file.finish({})
+    table = MappedTextTable(ColumnFile(tmp_path / "texts"), "t", 2)
+    if is_whole:
+        table.lengths_of(np.arange(2))
+    assert table.text(0) == "<a"
+    with pytest.raises(DamagedFile, match="a text is not UTF-8"):
+        table.text(1)
+
+
 def test_offsets_of_a_type_that_is_neither(tmp_path: Path) -> None:
     with written(tmp_path / "texts") as file:
         for column, dtype, size in (

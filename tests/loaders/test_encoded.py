@@ -226,6 +226,29 @@ def test_columns_that_are_no_ids_are_refused(tmp_path: Path, name: str, wrong: l
             load_encoded(tmp_path / "set")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [b'"x\xf5', b'"x\xff', b'"x\xf6"', b'"x\x80"', b'"x\xc3', b'"\xc0\x80"', b'"\xf4\x90\x80\x80"', None],
+)
+@pytest.mark.parametrize("surrogate", ["", "\ud800"])
+def test_texts_that_are_not_utf_8_are_refused(tmp_path: Path, text: bytes | None, surrogate: str) -> None:
+    """In memory, the bytes F5 to FF stand for datatypes and @en. Lone surrogates are read as written."""
+    dictionary = TermDictionary()
+    index = index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"'), ("<ex:a>", "<ex:b>", f'"{surrogate}"')])
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, index))
+    assert_same(load_encoded(tmp_path / "set"), dictionary, index, TripleIndex())
+    name = "terms/part-00002.parquet"
+    table = parquet.read_table(tmp_path / "set" / name)
+    texts = pa.array([text, *table.column("text").cast(pa.binary()).to_pylist()[1:]], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(texts), texts.buffers())
+    parquet.write_table(table.set_column(1, "text", texts), tmp_path / "set" / name)
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    manifest["files"][name] = {"bytes": (tmp_path / "set" / name).stat().st_size, "sha256": None}
+    (tmp_path / "set" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="terms has texts that are none"):
+        load_encoded(tmp_path / "set")
+
+
 def test_ids_of_no_term_are_refused(tmp_path: Path) -> None:
     index = TripleIndex.from_columns(*np.array([[0], [0], [1]], np.uint32))
     dictionary = TermDictionary()

@@ -81,9 +81,9 @@ class MappedTextTable(TextTable):
 
     def text(self, number: int) -> str:
         """As ``TextTable.text``."""
-        if self._is_whole():
-            return super().text(number)
         try:
+            if self._is_whole():
+                return super().text(number)
             return self._bytes_of(number).decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             raise self._file.damage("a text is not UTF-8") from error
