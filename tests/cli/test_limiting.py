@@ -58,6 +58,20 @@ def test_memory_is_limited(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert done.stderr.startswith("corollary: this needs ")
     assert "may take 2.0 GB" in done.stderr
-    done = CliRunner().invoke(main, [*arguments, "much"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--max-memory", "much"], "a limit is a number, such as 500MB"),
+        (["--timeout", "soon"], "a limit is a number, such as 10"),
+        (["--timeout", "-3"], "a limit is not negative"),
+        (["--max-facts", "-1"], "a limit is not negative"),
+        (["--threads", "two"], "a limit is a number, such as 1"),
+    ],
+)
+def test_limits_that_are_none(files: list[str], flags: list[str], message: str) -> None:
+    """The message names the option."""
+    done = CliRunner().invoke(main, ["check", *files, *flags])
     assert done.exit_code == 2
-    assert done.stderr == "corollary: bytes=much: a limit is a number, such as 500MB\n"
+    assert done.stderr == f"corollary: {flags[0]} {flags[1]}: {message}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +88,7 @@ def test_closed_data_sets_are_taken_as_they_are(tmp_path: Path, command: str) ->
     (tmp_path / "more.nt").write_text("<x:d> <x:b> <x:c> .\n")
     file = corollary(*commands(tmp_path / "more.nt")[command], "--as-is")
     assert file.exit_code == 2
-    assert "--as-is takes one data set" in file.output
+    assert "--as-is takes a data set or snapshot, and" in file.output
 
 
 def test_data_sets_come_together_with_files(tmp_path: Path) -> None:
@@ -112,6 +113,32 @@ def test_data_sets_come_together_with_files(tmp_path: Path) -> None:
         '<x:c> <x:b> "2" .',
     }
     assert len(found - plain) == 3, "blank nodes of two data sets and a file are different ones"
+
+
+@pytest.mark.parametrize("command", ["query", "check"])
+def test_the_folder_of_a_store_is_no_folder_of_files(tmp_path: Path, command: str) -> None:
+    store = CorollaryStore(rules="none")
+    store.save(tmp_path / "pets")
+    store.close()
+    done = corollary(command, tmp_path / "pets", *(["-q", "ASK {}"] if command == "query" else []))
+    assert done.exit_code == 2
+    assert "pets: this is the folder of a store, and no RDF file" in done.output
+    assert "`corollary convert" in done.output
+
+
+def test_a_file_that_must_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "data.ttl"
+    file.touch()
+
+    def denied(*_: object) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied", str(file))
+
+    monkeypatch.setattr("corollary.loaders.documents.decompressed", denied)
+    done = corollary("check", file)
+    assert done.exit_code == 2
+    assert done.output == (
+        f"corollary: {file}: Permission denied\n  help: allow this process to read the file\n"
+    )
 
 
 def test_a_report_is_written_even_if_all_is_well(tmp_path: Path) -> None:

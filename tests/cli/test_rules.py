@@ -77,7 +77,7 @@ def test_rules_of_other_languages(tmp_path: Path, name: str, text: str) -> None:
         ("r.n3", PREFIX + "{ ?x a :D } => { ?y a :C } .", "rule r-1: ?y in the head is bound by nothing"),
         ("r.n3", PREFIX + "{ ?x :p ?y . ?y <http://www.w3.org/2000/10/swap/math#sin> ?z } => { ?x :q ?z } .",
          "r.n3:2:53: the builtin math#sin is outside of the rule language"),
-        ("r.ttl", PREFIX, "has no SWRL rules"),
+        ("r.ttl", PREFIX, "what is no rule is data"),
         ("r.ttl", "{", "as Turtle"),
     ],
 )  # fmt: skip

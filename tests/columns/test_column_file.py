@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import errno
+import os
 from pathlib import Path
 from unittest.mock import patch
 
@@ -114,6 +117,27 @@ def test_an_error_while_writing_leaves_the_older_file(tmp_path: Path) -> None:
         raise ZeroDivisionError
     assert ColumnFile(place).column("ids", "u4").size == 3
     assert [path.name for path in tmp_path.iterdir()] == ["columns"]
+
+
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with (
+        patch.object(os, "fsync", side_effect=full),
+        pytest.raises(CorollaryError, match="nothing was changed there: free some space"),
+    ):
+        write(tmp_path / "columns", {})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_must_not_be_read_counts_as_one(tmp_path: Path) -> None:
+    """Found: ``query --as-is`` and ``open`` said that it was something else."""
+    place = tmp_path / "closed.snapshot"
+    write(place, {})
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    with patch.object(builtins, "open", side_effect=denied):
+        assert is_column_file(place)
+        with pytest.raises(CorollaryError, match="Permission denied: name a file that can be read"):
+            ColumnFile(place)
 
 
 def test_places_that_cannot_be_written_or_read(tmp_path: Path) -> None:

@@ -281,7 +281,9 @@ def test_verify_finds_what_is_wrong_in_memory(tmp_path: Path) -> None:
     found = store.verify()
     assert not found.is_sound
     assert any("not in order by subject" in problem for problem in found.problems)
-    assert f"{len(found.problems)} problems" in str(found)
+    assert str(found).startswith(
+        "1 problem: " if len(found.problems) == 1 else f"{len(found.problems)} problems: "
+    )
     store.close(discard=True)
 
 
@@ -550,6 +552,13 @@ def test_prefixes_that_make_no_sense_are_damage(prefixes: str, tmp_path: Path) -
 def test_places_that_no_system_has(place: str, tmp_path: Path) -> None:
     with pytest.raises(CorollaryError, match="name a folder that can be written"):
         CorollaryStore().open(str(tmp_path / place), create=True)
+    with pytest.raises(CorollaryError, match="name a folder that can be written"):
+        CorollaryStore().save(tmp_path / place)
+    if "\0" not in place:
+        with pytest.raises(CorollaryError, match="name a folder that can be read"):
+            CorollaryStore().open(str(tmp_path / place), read_only=True)
+        with pytest.raises(CorollaryError, match="name a folder that can be written"):
+            CorollaryStore().save_encoded(tmp_path / place)
 
 
 def test_rules_that_do_not_exist_are_refused_at_opening(tmp_path: Path) -> None:

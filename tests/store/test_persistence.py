@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import random
@@ -252,6 +253,46 @@ def test_a_commit_that_fails_is_made_up_for_by_the_next(tmp_path: Path) -> None:
     data.add(quad(TRIPLE, EX.h))
     data.close()
     assert quads(opened(tmp_path)) == {(*TRIPLE, EX.g), (*TRIPLE, EX.h)}
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path, is_there: bool) -> None:
+    """Found: on a full disk an empty database stayed, and the next ``save`` refused the folder."""
+    place = tmp_path / "store"
+    if is_there:
+        place.mkdir()
+        (place / "other").touch()
+    store = CorollaryStore(rules="none")
+    store.add(TRIPLE, Graph(store, EX.g))
+    with (
+        patch.object(folder, "_TABLES", ("CREATE TABLE one (n)", "nonsense")),
+        pytest.raises(CorollaryError, match="nothing was changed there"),
+    ):
+        store.save(place)
+    assert [path.name for path in tmp_path.rglob("*")] == (["store", "other"] if is_there else [])
+    store.save(place)
+    store.close()
+    assert quads(opened(place)) == {(*TRIPLE, EX.g)}
+
+
+def test_an_empty_database_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / DATABASE).touch()
+    store = CorollaryStore(rules="none")
+    store.save(tmp_path)
+    store.close()
+    opened(tmp_path).close()
+
+
+def test_a_store_that_cannot_be_removed(tmp_path: Path) -> None:
+    data = opened(tmp_path, create=True)
+    data.close()
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    with (
+        patch.object(Path, "unlink", side_effect=denied),
+        pytest.raises(CorollaryError, match="Permission denied:"),
+    ):
+        CorollaryStore().destroy(str(tmp_path))
+    opened(tmp_path).close()
 
 
 def test_an_update_that_fails_leaves_nothing_in_the_folder(tmp_path: Path) -> None:

@@ -132,6 +132,10 @@ class Document:
                     stream.read(len(codecs.BOM_UTF8))
                 yield raw, stream
         except (EOFError, zlib.error, OSError) as error:
+            if isinstance(error, PermissionError):
+                raise input_error(
+                    f"{self.name}: {error.strerror}", "allow this process to read the file"
+                ) from None
             bad = "the compressed data end too early or are damaged" if self.compression else "cannot be read"
             remedy = "get the file again; what it held so far was not used"
             raise input_error(f"{self.name}: {bad}", remedy, detail=str(error)) from None

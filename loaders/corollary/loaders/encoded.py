@@ -129,8 +129,12 @@ def _check_target(target: Path) -> None:
         raise input_error(
             f"{target}: there is no folder {target.parent}", f"make the folder {target.parent} first"
         )
-    is_free = not target.exists() or (target.is_dir() and not any(target.iterdir()))
-    if not is_free and not (target / MANIFEST).is_file():
+    try:
+        is_free = not target.exists() or (target.is_dir() and not any(target.iterdir()))
+        is_usable = is_free or (target / MANIFEST).is_file()
+    except OSError as error:  # it may not be looked at; its name is too long
+        raise input_error(f"{target}: {error.strerror}", "name a folder that can be written") from None
+    if not is_usable:
         raise input_error(f"{target}: something else is there", "name a new folder, or an older data set")
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import count
 from pathlib import Path
+from shlex import quote
 from threading import Event, Lock
 from typing import BinaryIO, TypeVar
 
@@ -33,6 +34,8 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
     Raises InputError for a folder without RDF files, and for an encoded data set.
     """
+    from corollary.reasoner.folder import has_store  # imports SQLite
+
     names: list[str] = []
     for path in (os.fspath(path) for path in paths):
         if path == STANDARD_STREAM or not Path(path).is_dir():
@@ -45,6 +48,12 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
             for file in Path(path).rglob("*")
             if FileKind.of(file.name).suffix in FORMATS and file.is_file()
         )
+        if not found and has_store(path, "read"):
+            raise input_error(
+                f"{path}: this is the folder of a store, and no RDF file",
+                f"`corollary convert {quote(path)} NAME.snapshot` makes a snapshot of it, which can be read; "
+                "`corollary serve --store`, and a store's `open`, take the folder",
+            )
         if not found:
             known = " ".join(f".{name}" for name in FORMATS)
             raise input_error(f"{path}: this is a directory without RDF files", f"their suffixes are {known}")

@@ -87,8 +87,13 @@ class Reading:
         from corollary.loaders.encoded_format import is_encoded
 
         if self.as_is:
-            if len(files) != 1 or not is_encoded(files[0]):
+            if len(files) != 1:
                 raise click.UsageError("--as-is takes one data set or snapshot, and nothing beside it")
+            if not is_encoded(files[0]):
+                raise click.UsageError(
+                    f"--as-is takes a data set or snapshot, and {files[0]} is none: "
+                    "`corollary materialise FILE... -o NAME.snapshot` makes one"
+                )
             if is_column_file(files[0]):
                 store.open(files[0])
                 return len(store.reasoner.snapshot().explicit)

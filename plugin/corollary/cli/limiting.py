@@ -26,6 +26,21 @@ _MAX_MEMORY = click.option(
 )
 
 
+_FLAGS = "--timeout", "--max-facts", "--max-memory", "--threads"
+
+
+def limit_of(flag: str, name: str, value: str) -> float | None:
+    """The limit that an option gives; None if it is "none". Raises CorollaryError, which names the option."""
+    from corollary.kernels.limits import Limits
+    from corollary.language import CorollaryError
+
+    try:
+        limit: float | None = getattr(Limits.parse(f"{name}={value}"), name)
+    except CorollaryError as error:
+        raise CorollaryError(f"{flag} {value}: {str(error).partition(': ')[2]}") from None
+    return limit
+
+
 def limiting_options(command: Command) -> Command:
     """Decorator: add the options, and run the command within these limits."""
 
@@ -39,12 +54,17 @@ def limiting_options(command: Command) -> Command:
         **options: Any,
     ) -> Any:
         import os
+        from dataclasses import replace
 
         from corollary.kernels.limits import Cancellation, Limits, limited
 
+        limits = Limits.parse(os.environ.get("COROLLARY_LIMITS", ""))
         given = {"seconds": timeout, "facts": max_facts, "bytes": max_memory, "threads": threads}
-        texts = [f"{name}={value}" for name, value in given.items() if value is not None]
-        limits = Limits.parse(",".join([os.environ.get("COROLLARY_LIMITS", ""), *texts]))
-        return limited(limits, Cancellation(), partial(command, *args, **options))
+        found: dict[str, Any] = {
+            name: limit_of(flag, name, value)
+            for (name, value), flag in zip(given.items(), _FLAGS, strict=True)
+            if value is not None
+        }
+        return limited(replace(limits, **found), Cancellation(), partial(command, *args, **options))
 
     return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(_THREADS(within)))))

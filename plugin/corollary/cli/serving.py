@@ -21,6 +21,7 @@ from corollary.cli.input_options import (
     rules_option,
     together,
 )
+from corollary.cli.limiting import limit_of
 from corollary.cli.pipeline import load_program, reason
 from corollary.cli.progress import stage
 
@@ -113,10 +114,9 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
 
 def _settings(options: dict[str, Any]) -> Settings:
     """What the service allows, by the options of the command."""
-    from corollary.kernels.limits import Limits, size_of
     from corollary.serve.service import Settings
 
-    seconds = Limits.parse(f"seconds={options['timeout']}").seconds  # None: "none"
+    seconds = limit_of("--timeout", "seconds", options["timeout"])  # None: "none"
     folder = options["folder"]
     return Settings(
         is_writable=options["writable"],
@@ -124,10 +124,18 @@ def _settings(options: dict[str, Any]) -> Settings:
         hosts=(options["host"], *options["host_name"]),
         origins=options["cors"],
         seconds=inf if seconds is None else seconds,
-        bytes_of_body=size_of(options["max_body"]),
-        bytes_of_result=size_of(options["max_result"]),
+        bytes_of_body=_size("--max-body", options["max_body"]),
+        bytes_of_result=_size("--max-result", options["max_result"]),
         folder=None if folder is None else Path(folder),
     )
+
+
+def _size(flag: str, text: str) -> int:
+    """The size that an option gives. Raises CorollaryError, which names the option."""
+    size = limit_of(flag, "bytes", text)
+    if size is None:
+        raise click.UsageError(f"{flag} {text}: a size is needed, such as 500MB")
+    return int(size)
 
 
 def _need_extra() -> None:

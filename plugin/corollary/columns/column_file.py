@@ -12,6 +12,7 @@ the process (SIGBUS): no check can prevent that.
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
@@ -150,8 +151,10 @@ def written(place: Path) -> Iterator[ColumnWriter]:
             partial.unlink(missing_ok=True)
             raise
     except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "free some space, or name a file elsewhere" if is_full else "name a file that can be written"
         raise CorollaryError(
-            f"{place}: {error.strerror or error}; nothing was changed there: name a file that can be written"
+            f"{place}: {error.strerror or error}; nothing was changed there: {remedy}"
         ) from error
 
 
@@ -170,12 +173,17 @@ def _sync(folder: Path) -> None:
 
 
 def is_column_file(place: str | os.PathLike[str]) -> bool:
-    """Whether a regular file begins as a file of columns does. Nothing is read from a pipe."""
+    """Whether a regular file begins as a file of columns does. Nothing is read from a pipe.
+
+    A file that this process may not read counts as one: to open it tells why it cannot be read.
+    """
     if not os.path.isfile(place):
         return False
     try:
         with open(place, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
+    except PermissionError:
+        return True
     except (OSError, ValueError):
         return False
 

@@ -204,18 +204,8 @@ class Folder:
         self._in_background: Thread | None = None
         self._failure: CorollaryError | None = None  # of the last snapshot in the background
         with self._complaints():
-            if _is_other_than_folder(place):
-                raise CorollaryError(
-                    f"{place} is a file, and a store is kept in a folder: name another place"
-                )
-            if (read_only or not create) and not (place / DATABASE).is_file():
-                raise FileNotFoundError(place)
-            for path in () if read_only else (place, place / DATABASE):
-                if not os.access(path, os.W_OK) and path.exists():
-                    raise CorollaryError(
-                        f"{place} cannot be written by this process: open it with read_only=yes, or with "
-                        "rights"
-                    )
+            _refuse_place(place, create=create, read_only=read_only)
+            is_new = create and not (place / DATABASE).exists()
             self._lock = _locked(place, is_shared=read_only, create=create and not read_only)
             finalize(self, _unlock, self._lock, self._process)
             self._database = _connection(place)
@@ -223,6 +213,9 @@ class Folder:
             try:
                 self._begin(create)
             except BaseException:
+                self._database.close()
+                if is_new:
+                    _remove_empty(place)
                 self.close()
                 raise
 
@@ -814,7 +807,7 @@ class Folder:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise _unusable(self.place, error) from error
+            raise _unusable(self.place, error, "read" if self.read_only else "written") from error
 
 
 def findings_in(place: Path, known: _Written | None = None) -> list[str]:
@@ -834,6 +827,37 @@ def findings_in(place: Path, known: _Written | None = None) -> list[str]:
         return reader._findings(known)
     finally:
         reader.close()
+
+
+def _refuse_place(place: Path, *, create: bool, read_only: bool) -> None:
+    """Raise CorollaryError or OSError if ``place`` is no folder, has no store, or must not be written."""
+    if _is_other_than_folder(place):
+        raise CorollaryError(f"{place} is a file, and a store is kept in a folder: name another place")
+    if (read_only or not create) and not (place / DATABASE).is_file():
+        raise FileNotFoundError(place)
+    for path in () if read_only else (place, place / DATABASE):
+        if not os.access(path, os.W_OK) and path.exists():
+            raise CorollaryError(
+                f"{place} cannot be written by this process: open it with read_only=yes, or with rights"
+            )
+
+
+def has_store(place: str | os.PathLike[str], how: str = "written") -> bool:
+    """Whether a store is in a folder. Raises CorollaryError if the system does not say."""
+    try:
+        return (Path(place) / DATABASE).stat().st_size > 0  # 0: one that was never made
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise _unusable(Path(place), error, how) from error
+
+
+def _remove_empty(place: Path) -> None:
+    """Remove a database that nothing was written to, and its folder if nothing else is in it."""
+    with suppress(OSError):
+        if not (place / DATABASE).stat().st_size:
+            (place / DATABASE).unlink()
+            place.rmdir()
 
 
 def destroy(place: Path) -> None:
@@ -858,6 +882,8 @@ def destroy(place: Path) -> None:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise _in_use(place) from error
         raise CorollaryError(f"{place}: {error}; nothing was changed there") from error
+    except OSError as error:
+        raise _unusable(place, error) from error
     finally:
         connection.close()
         _unlock(lock, os.getpid())
@@ -957,9 +983,9 @@ def _make_folder(place: Path) -> None:
                 os.close(descriptor)
 
 
-def _unusable(place: Path, error: OSError | ValueError) -> CorollaryError:
+def _unusable(place: Path, error: OSError | ValueError, how: str = "written") -> CorollaryError:
     reason = getattr(error, "strerror", None) or str(error)
-    return CorollaryError(f"{place}: {reason}: name a folder that can be written")
+    return CorollaryError(f"{place}: {reason}: name a folder that can be {how}")
 
 
 def _in_use(place: Path) -> FolderInUse:

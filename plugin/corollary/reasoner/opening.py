@@ -19,7 +19,7 @@ from corollary.kernels.limits import Progress, no_progress
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.checkpoints import latest, number_of
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in
+from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in, has_store
 from corollary.reasoner.options import Options
 from corollary.reasoner.persistence import Seen, seen_in_file
 from corollary.reasoner.quads import Quads
@@ -185,7 +185,7 @@ def save_in_folder(versions: Versions, place: Path) -> None:
     kept = versions.persistence()
     if kept is not None and not kept.read_only:
         raise CorollaryError(f"the store is kept in {kept.place} already: close it, and copy that folder")
-    if (place / DATABASE).exists():
+    if has_store(place):
         raise CorollaryError(f"{place} has a store already: name another folder, or destroy it first")
     folder = Folder(place, create=True, is_used=_use(versions))
     try:

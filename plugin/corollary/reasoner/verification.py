@@ -46,7 +46,10 @@ class Verification:
         if self.is_sound:
             return f"sound: {counts}"
         return "\n".join(
-            (f"{len(self.problems):,} problems: {counts}", *(f"  {text}" for text in self.problems))
+            (
+                f"{len(self.problems):,} problem{'s'[: len(self.problems) != 1]}: {counts}",
+                *(f"  {text}" for text in self.problems),
+            )
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import os
 import signal
@@ -120,7 +121,9 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = f"cannot listen on {host}, port {port}: {error.strerror}"
-        raise CorollaryError(f"{reason}; choose another --port") from None
+        is_known = not isinstance(error, socket.gaierror) and error.errno != errno.EADDRNOTAVAIL
+        remedy = "choose another --port" if is_known else "--host takes an address of this machine"
+        raise CorollaryError(f"{reason}; {remedy}") from None
     return listener
 
 

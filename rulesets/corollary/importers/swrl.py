@@ -142,7 +142,10 @@ def swrl_file(path: Path) -> Program:
             raise InputError(Diagnostic(message, hint=Hint.NAME_CLASS))
     program = swrl_rules(graph)
     if not program.rules:
-        raise InputError(f"the ontology {path} has no SWRL rules: a swrl:Imp that is switched on")
+        raise InputError(
+            f"the ontology {path} has no SWRL rules: no swrl:Imp is there and switched on\n"
+            "  help: what is no rule is data: load it as such; profiles such as owl2rl are rules for a schema"
+        )
     return Program(program.rules, program.prefixes, path.stem)
 
 
