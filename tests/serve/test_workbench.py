@@ -80,23 +80,32 @@ def served(folder: Path, *options: str) -> Iterator[str]:
 
 
 class Page:
-    """The workbench in a browser."""
+    """The workbench in a window of a browser. Nothing is stored there from earlier windows."""
 
-    def __init__(self, address: str, width: int, scheme: str, downloads: Path) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(CHROMIUM)
-        for each in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-            options.add_argument(each)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-        self.downloads = downloads
-        self.driver = webdriver.Chrome(options, webdriver.ChromeService(str(DRIVER)))
+    def __init__(
+        self, driver: webdriver.Chrome, address: str, width: int, scheme: str, downloads: Path
+    ) -> None:
+        self.driver, self.downloads = driver, downloads
+        self._first = driver.current_window_handle
+        driver.get_log("browser")  # type: ignore[no-untyped-call] # what other windows said
+        driver.switch_to.new_window("window")
+        for command in ("Network.clearBrowserCache", "Network.clearBrowserCookies"):
+            driver.execute_cdp_cmd(command, {})
+        stored = {"origin": address.rstrip("/"), "storageTypes": "all"}
+        driver.execute_cdp_cmd("Storage.clearDataForOrigin", stored)
+        kept = {"behavior": "allow", "downloadPath": str(downloads)}
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", kept)
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         self.driver.get(address)
         self.wait(lambda: self.run("return 'ready' in document.documentElement.dataset"))
+
+    def close(self) -> None:
+        """Close the window."""
+        self.driver.close()
+        self.driver.switch_to.window(self._first)
 
     def wait(self, is_so: Callable[[], Any]) -> Any:
         """Wait until something is so."""
@@ -171,18 +180,35 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    """A browser for all tests: it takes seconds to start."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for each in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(each)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(str(DRIVER)))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
 @pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["wide-light", "phone-dark"])
-def page(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> Iterator[Page]:
+def page(
+    request: pytest.FixtureRequest, browser: webdriver.Chrome, address: str, tmp_path: Path
+) -> Iterator[Page]:
     """The page, wide and narrow. At its end the console has no error, and nothing is cut off."""
     width, scheme = request.param
-    page = Page(address, width, scheme, tmp_path)
+    page = Page(browser, address, width, scheme, tmp_path)
     try:
         yield page
         assert page.run("return document.documentElement.scrollWidth <= innerWidth")
         errors = [each for each in page.driver.get_log("browser") if each["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
         assert errors == []
     finally:
-        page.driver.quit()
+        page.close()
 
 
 def test_rows_are_sorted_and_lead_to_terms_and_proofs(page: Page) -> None:
@@ -352,13 +378,13 @@ def test_keys_and_themes(page: Page) -> None:
     assert colours["light"] != colours["dark"]
 
 
-def test_a_server_that_is_not_writable_says_so(tmp_path: Path) -> None:
+def test_a_server_that_is_not_writable_says_so(browser: webdriver.Chrome, tmp_path: Path) -> None:
     with served(tmp_path) as address:
-        page = Page(address, 1280, "light", tmp_path)
+        page = Page(browser, address, 1280, "light", tmp_path)
         try:
             page.click("#tab-rules")
             assert page.texts(".notice strong") == ["Read-only"]
             assert not page.all("#token-button")
             assert all(not each.is_enabled() for each in page.all("[role=switch]"))
         finally:
-            page.driver.quit()
+            page.close()
