@@ -89,6 +89,23 @@ def test_small_workloads_give_measurements(name: str) -> None:
     assert results.measurements or results.notes  # real, queries: there is no corpus in these settings
 
 
+@pytest.mark.parametrize("warms_up", [False, True])
+def test_tasks_are_repeated(monkeypatch: pytest.MonkeyPatch, warms_up: bool) -> None:
+    runs: list[str] = []
+
+    def task(name: str, warm_up: bool) -> Task:
+        def run(name: str) -> Outcome:
+            runs.append(name)
+            return Outcome(len(runs))
+
+        return Task(ENGINE, REASON, lambda: name, run, warm_up=warm_up)
+
+    monkeypatch.setattr("benchmarks.measure.WARMS_UP", warms_up)
+    found = measure("test", [task("cold", False), task("warm", True)], 3)
+    assert runs == ["warm"] * warms_up + ["cold", "warm"] * 3
+    assert [(len(each.seconds), each.facts) for each in found] == [(3, len(runs) - 1), (3, len(runs))]
+
+
 def test_universities_are_generated_without_a_corpus() -> None:
     results = lubm.run(SMALL)
     assert {m.size for m in results.measurements} == {"university-1"}
