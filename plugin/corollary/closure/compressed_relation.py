@@ -7,7 +7,7 @@ force, and keeps nothing. All other methods cost what they read and answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
+    among,
     difference,
     distinct,
     join,
@@ -32,6 +33,8 @@ from corollary.kernels.announcing import announce
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
+
+Values = TypeVar("Values", Column, Rows)
 
 OWN_GROUP = np.uint64(1 << 63)
 
@@ -242,10 +245,12 @@ class CompressedRelation(Relation):
         else:
             rows, values = closure.after(terms)
         if len(without) and not without.is_compressed:
-            kept = ~without.contains(pack(terms[rows], values))
-            rows, values = rows[kept], values[kept]
-        if len(beside):
-            more, others = beside.objects_of(terms)
+            missing = distinct(without.objects_of(terms)[1])  # few: look at these values only
+            places = np.flatnonzero(among(values, missing)) if missing.size else np.empty(0, np.int64)
+            places = places[without.contains(pack(terms[rows[places]], values[places]))]
+            rows, values = _without_places(rows, places), _without_places(values, places)
+        more, others = beside.objects_of(terms) if len(beside) else (rows[:0], values[:0])
+        if more.size:
             rows, values = np.concatenate((rows, more)), np.concatenate((values, others))
         return rows, values
 
@@ -307,8 +312,9 @@ class CompressedRelation(Relation):
     def legal_count(self) -> int:
         """As ``Relation.legal_count``."""
         if self._legal < 0:
-            subjects = self.subject_terms()
-            self._legal = int(self.subject_counts(subjects[subjects < FIRST_LITERAL]).sum())
+            subjects = self._closure.sources()
+            count = int(self._closure.counts(subjects[subjects < FIRST_LITERAL]).sum())
+            self._legal = count - self._without.legal_count() + self._beside.legal_count()
         return self._legal
 
     def legal(self) -> Relation:
@@ -325,9 +331,16 @@ class CompressedRelation(Relation):
         return self._without
 
     def subject_terms(self) -> Column:
-        """As ``Relation.subject_terms``."""
-        known = distinct(np.concatenate((self._closure.sources(), self._beside.subject_terms())))
-        return known[self.subject_counts(known) > 0] if len(self._without) else known
+        """As ``Relation.subject_terms``. Only the subjects of the overlay are looked up."""
+        known, others = self._closure.sources(), self._beside.subject_terms()
+        others = others[self._closure.counts(others) == 0]
+        if others.size:
+            known = distinct(np.concatenate((known, others)))
+        if self._without.is_compressed:
+            return known[self.subject_counts(known) > 0]
+        less = self._without.subject_terms()
+        empty = less[self.subject_counts(less) == 0]
+        return known[~among(known, empty)] if empty.size else known
 
     def object_terms(self) -> Column:
         """As ``Relation.object_terms``."""
@@ -342,8 +355,25 @@ class CompressedRelation(Relation):
         return int(self.object_terms().size)
 
     def usual_counts(self) -> tuple[int, int]:
-        """As ``Relation.usual_counts``."""
-        return self.subject_count(), self.object_count()
+        """As ``Relation.usual_counts``: those of the closure, unless what is missing is large, too."""
+        if self._without.is_compressed:
+            return self.subject_count(), self.object_count()
+        return self._closure.sources().size, self._closure.inverse.sources().size
+
+
+def _without_places(column: Values, places: Rows) -> Values:
+    """A column without some places (ascending), which the last entries take. It may change in place.
+
+    Cost: that of the places, if the column has its own memory.
+    """
+    if not places.size:
+        return column
+    size = column.size - places.size
+    last = np.ones(places.size, np.bool_)
+    last[places[places >= size] - size] = False
+    column = column if column.flags.owndata else column.copy()
+    column[places[places < size]] = column[size:][last]
+    return column[:size]
 
 
 def _legal(keys: Keys) -> int:
@@ -357,7 +387,13 @@ def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[R
     Cost: what is read of the closure for one of all terms with the same objects in both, and the answer.
 
         a clique of n that loses a member loses 2n - 1 of n² pairs: n objects are read twice
+
+    What is listed beside the part is looked up in the answer: terms would else share less.
     """
+    if isinstance(without, CompressedRelation) and len(without._beside) and not len(without._without):
+        rows, values = _difference(closure, CompressedRelation(without._closure), terms)
+        kept = ~without._beside.contains(pack(terms[rows], values))
+        return rows[kept], values[kept]
     one, other = closure.groups_of(terms), without.groups_of(terms)
     order = np.lexsort((other, one))
     one, other = one[order], other[order]
