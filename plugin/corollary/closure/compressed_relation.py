@@ -388,12 +388,16 @@ def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[R
 
         a clique of n that loses a member loses 2n - 1 of n² pairs: n objects are read twice
 
-    What is listed beside the part is looked up in the answer: terms would else share less.
+    What is listed beside the part is looked up in the answer, since its terms have no others with the same
+    objects.
     """
-    if isinstance(without, CompressedRelation) and len(without._beside) and not len(without._without):
+    if isinstance(without, CompressedRelation) and without.overlay and not without._without.is_compressed:
         rows, values = _difference(closure, CompressedRelation(without._closure), terms)
-        kept = ~without._beside.contains(pack(terms[rows], values))
-        return rows[kept], values[kept]
+        kept = ~without._beside.contains(pack(terms[rows], values))  # C - (W - m + b) = C - W - b + C & m
+        more, others = without._without.objects_of(terms)
+        are_here = closure.contains(pack(terms[more], others))
+        rows = np.concatenate((rows[kept], more[are_here]))
+        return rows, np.concatenate((values[kept], others[are_here]))
     one, other = closure.groups_of(terms), without.groups_of(terms)
     order = np.lexsort((other, one))
     one, other = one[order], other[order]
