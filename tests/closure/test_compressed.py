@@ -167,6 +167,12 @@ def test_differences(
     assert_same(found.beyond(found.minus(sorted_keys(change))), facts & change)
     assert_same(whole.beyond(inner.minus(sorted_keys(away))), all_facts - (inner_facts - away))
     assert_same(relation(facts).beyond(relation(listed)), facts & change)
+    mixed = inner.minus(sorted_keys(away)).plus(sorted_keys(all_facts & beside))
+    mixed_facts = (inner_facts - away) | (all_facts & beside)
+    assert_same(whole.beyond(mixed), all_facts - mixed_facts)
+    assert_same(
+        whole.minus(sorted_keys(change - mixed_facts)).beyond(mixed), all_facts - change - mixed_facts
+    )
     gone = whole.less(found)
     assert_same(gone.less(found), all_facts - facts)
     assert_same(whole.less(gone), all_facts & facts)
