@@ -26,8 +26,9 @@ less; tasks of one comparison take turns. Sizes are reduced where a row says so;
 papers. The papers ran on other machines: a factor tells an order of magnitude, not a percentage.
 
 Peers run in the same turns: clingo and DuckDB come with the extra `bench`. Soufflé is used if it is
-installed; Debian has no package, and it is not measured here. pydbsp is left out because it needs Python
-3.12. *textbook* is bottom-up evaluation in plain Python (`benchmarks/book/textbook.py`).
+installed; Debian has no package (looked up on 2026-11-27), and it is not measured here. pydbsp is left out
+because it needs Python 3.12 (2.1.0, the newest on 2026-11-27), and these runs have 3.11. *textbook* is
+bottom-up evaluation in plain Python (`benchmarks/book/textbook.py`).
 
 """
 

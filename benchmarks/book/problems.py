@@ -72,6 +72,14 @@ def analyses(scope: Scope) -> list[Problem]:
     return [analysis(kind, tables_of(Facts.generated(kind, 1))) for kind in kinds]
 
 
+def generated_analyses(parts: int) -> list[Problem]:
+    """Both analyses on generated graphs, of 100,000 rows a part."""
+    return [
+        analysis(f"{kind}, generated, {parts} x 100,000 rows", tables_of(Facts.generated(kind, parts)))
+        for kind in ("cspa", "csda")
+    ]
+
+
 def universities(scope: Scope, profile: str, number: int = 1, percent: int = 100) -> Problem:
     """Universities under a profile. ``text`` and ``tables`` are those of the six rules of RhoDF."""
     with files(scope.settings.corpus, number) as (size, paths):
