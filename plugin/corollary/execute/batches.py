@@ -61,13 +61,12 @@ class Batch:
         if rows.dtype == np.bool_ and rows.size <= MAX_ROWS_UNRESERVED:
             rows = rows.nonzero()[0]  # once for all columns
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
-        are_many = size > MAX_ROWS_UNRESERVED
-        if are_many:
-            reserve(4 * size * len(self.columns))
+        if size <= MAX_ROWS_UNRESERVED:
+            return Batch(size, {variable: column[rows] for variable, column in self.columns.items()})
+        reserve(4 * size * len(self.columns))
         columns = {}
         for variable, column in self.columns.items():
-            if are_many:
-                check()
+            check()
             columns[variable] = taken(column, rows)
         return Batch(size, columns)
 
@@ -263,6 +262,8 @@ def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
     """As ``join``, with the facts (s, o) of one relation. The bound ends select the access path."""
     if not batch.size or not relation.size:
         return Batch.none()
+    if batch.size == 1:
+        s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (s, o))
     if s not in batch.columns and o not in batch.columns:
         return product(batch, _scan(s, relation, o))
     if batch.knows(s) and batch.knows(o):
@@ -279,6 +280,8 @@ def product(batch: Batch, other: Batch) -> Batch:
     """The Cartesian product, in the order of the batch's rows."""
     if batch.size == 1 and not batch.columns:
         return Batch(other.size, dict(other.columns))
+    if batch.size == 1 and other.size == 1:
+        return Batch(1, batch.columns | other.columns)
     size = batch.size * other.size
     reserve(size * (8 + 4 * len(other.columns)))
     if batch.size == 1:

@@ -50,24 +50,21 @@ def join_order(
     that of every item, and again when one of its variables is bound.
     """
     waiting, known = list(items), set(bound)
+    variables = [costs.variables(item) for item in waiting]
     kept: list[Cost | None] = [None] * len(waiting)
     places = []
-    while waiting:
-        connected = [costs.is_connected(known, item) for item in waiting]
-        chosen = 0
-        if len(waiting) > 1:
-            found = [costs.cost(known, waiting[i]) if cost is None else cost for i, cost in enumerate(kept)]
-            chosen = min(range(len(waiting)), key=lambda i: (not connected[i], found[i]))
-            kept = [*found]
-        item = waiting.pop(chosen)
-        places.append(Place(item, kept.pop(chosen), connected[chosen]))
-        fresh = costs.variables(item) - known
+    while len(waiting) > 1:
+        found = [costs.cost(known, waiting[i]) if cost is None else cost for i, cost in enumerate(kept)]
+        by_cost = sorted(range(len(waiting)), key=found.__getitem__)
+        connected = next((i for i in by_cost if costs.is_connected(known, waiting[i])), None)
+        chosen = by_cost[0] if connected is None else connected
+        places.append(Place(waiting.pop(chosen), found.pop(chosen), connected is not None))
+        fresh = variables.pop(chosen) - known
         known |= fresh
-        if fresh:
-            for i, other in enumerate(waiting):
-                if not fresh.isdisjoint(costs.variables(other)):
-                    kept[i] = None
-    return places
+        kept = [
+            cost if fresh.isdisjoint(others) else None for cost, others in zip(found, variables, strict=True)
+        ]
+    return places + [Place(item, kept[0], costs.is_connected(known, item)) for item in waiting]
 
 
 @dataclass(frozen=True, slots=True)

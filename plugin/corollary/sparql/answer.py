@@ -123,19 +123,17 @@ def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) ->
 
 def _made(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> GraphResult:
     """The result of CONSTRUCT or DESCRIBE."""
-    if main.form == "CONSTRUCT":
-        form, triples, bound = "CONSTRUCT", constructed(evaluator, main), dict[str, Any]()
-    else:
-        form, triples, bound = "DESCRIBE", described(evaluator, main), dict(prefixes)
+    is_described = main.form == "DESCRIBE"
+    triples = described(evaluator, main) if is_described else constructed(evaluator, main)
 
     def new_graph() -> Graph:
         graph = Graph()
-        for prefix, namespace in bound.items():
+        for prefix, namespace in prefixes.items() if is_described else ():
             graph.bind(prefix, namespace)
         return graph
 
     ends = [triples.columns.get(end, filled(0, 0)) for end in (SUBJECT, PREDICATE, OBJECT)]
-    return GraphResult(form, triples.size, ends, evaluator.terms, new_graph, prefixes)
+    return GraphResult(main.form, triples.size, ends, evaluator.terms, new_graph, prefixes)
 
 
 def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None) -> Query:

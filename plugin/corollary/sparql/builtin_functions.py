@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
@@ -28,6 +28,7 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import reserve_text
 from corollary.sparql.rdf_terms import plain_literal
+from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_LANGUAGE_TAGS_CACHED
 from corollary.sparql.typed_literals import typed_literal
 
 TRUE, FALSE = Literal(True), Literal(False)
@@ -264,11 +265,18 @@ def concatenated(*texts: Node) -> Literal:
 
 def _language_matches(tag: Node, wanted: Node) -> Literal:
     """Extended filtering of RFC 4647, section 3.3.2, as far as rdflib has it."""
-    found, range_ = (str(string(term)).strip().lower().split("-") for term in (tag, wanted))
-    if not str(tag):
-        return FALSE
-    pairs = list(zip(range_, found, strict=False))
-    return boolean(len(range_) <= len(found) and all(one in ("*", other) for one, other in pairs))
+    found, range_ = str(string(tag)), str(string(wanted))
+    are_short = len(found) + len(range_) <= MAX_CHARACTERS_OF_TAG_CACHED
+    return boolean((_is_in_range_cached if are_short else _is_in_range)(found, range_))
+
+
+def _is_in_range(tag: str, wanted: str) -> bool:
+    found, range_ = (text.strip().lower().split("-") for text in (tag, wanted))
+    pairs = zip(range_, found, strict=False)
+    return tag != "" and len(range_) <= len(found) and all(one in ("*", other) for one, other in pairs)
+
+
+_is_in_range_cached = lru_cache(maxsize=MAX_LANGUAGE_TAGS_CACHED)(_is_in_range)
 
 
 def flags_of(flags: Node | None) -> str:

@@ -33,16 +33,17 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
     """The triples of the template under every solution. Each solution gets new blank nodes."""
     assert main.pattern is not None
     solutions = evaluator.solve(main.pattern)
-    terms, blank = evaluator.terms, dict[Node, Column]()
+    terms, known = evaluator.terms, dict[Node, Column]()
 
     def column(term: Any) -> Column:
-        if isinstance(term, Variable):
-            return evaluator.expressions.column(term, solutions)
-        if not isinstance(term, BNode):
-            return filled(solutions.size, terms.id_of(term))
-        if term not in blank:
-            blank[term] = terms.blank_nodes(solutions.size)
-        return blank[term]
+        if term not in known:
+            if type(term) is Variable:
+                known[term] = evaluator.expressions.column(term, solutions)
+            elif type(term) is BNode:
+                known[term] = terms.blank_nodes(solutions.size)
+            else:
+                known[term] = filled(solutions.size, terms.id_of(term))
+        return known[term]
 
     parts = []
     for triple in main.template:

@@ -288,6 +288,8 @@ class Expressions:
     ) -> tuple[Expression, Batch, dict[Variable, int]]:
         """The expression with hidden variables for EXISTS; the batch with their columns; their numbers."""
         names: dict[Variable, int] = {}
+        if not has_exists(expression):
+            return expression, batch, names
         hidden: dict[int, Column] = {}
         yes, no = Literal(True), Literal(False)
 
@@ -301,5 +303,5 @@ class Expressions:
             hidden[names[variable]] = np.where(found, np.uint32(true), np.uint32(false))
             return variable
 
-        expression = rewritten(expression, hide) if has_exists(expression) else expression
+        expression = rewritten(expression, hide)
         return expression, Batch(batch.size, batch.columns | hidden), names

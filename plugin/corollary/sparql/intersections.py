@@ -180,7 +180,10 @@ class JoinPlan:
         if not self._is_plain(first) or not first.variables.isdisjoint(bound):
             return None
         for variable in first.variables:
-            plain = [each for each in patterns if self._is_plain(each) and variable in each.variables]
+            plain = [each for each in patterns if variable in each.variables]
+            if len(plain) < 3:
+                continue
+            plain = [each for each in plain if self._is_plain(each)]
             ends = [(each, each.s if each.o == variable else each.o) for each in plain]
             closed = tuple(each for each, end in ends if end >= 0)
             opened = tuple(each for each, end in ends if end < 0 and end not in bound)

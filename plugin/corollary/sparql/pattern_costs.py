@@ -71,6 +71,8 @@ class PatternCosts:
 
     def has_end(self, pattern: Pattern) -> bool:
         """Whether at most one end of a pattern with a constant predicate is asked for."""
+        if not self.unwanted:
+            return False
         return type(pattern.p) is int and pattern.p >= 0 and self.leaves_out_end(pattern)
 
     def leaves_out_end(self, pattern: Pattern) -> bool:

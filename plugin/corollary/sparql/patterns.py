@@ -21,7 +21,7 @@ from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan, by
 from corollary.sparql.paths import PathJoin, shortened
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.solutions import stacked
-from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
+from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK, ROWS_SCANNED_FIRST
 
 Change = Callable[[Batch], Batch]
 """Removes rows or columns of a batch."""
@@ -206,10 +206,12 @@ class PatternJoin:
         if batch.size != 1 or type(p) is not int or len({s, p, o}) < 3:
             return [self._extend(batch, pattern)]
         if batch.knows(s) or batch.knows(o):
-            column = self._matches_of_one(batch, pattern, limit)
+            column = self._matches_of_one(batch, pattern)
             if column is None:
                 return [self._extend(batch, pattern)]
             free = o if batch.knows(s) else s
+            if column.size <= limit:
+                return [product(batch, Batch(column.size, {free: column}))]
             starts = range(0, column.size, limit)
             parts = (column[start : start + limit] for start in starts)
             return (product(batch, Batch(part.size, {free: part})) for part in parts)
@@ -219,34 +221,34 @@ class PatternJoin:
             return [self._extend(batch, pattern)]
         return (product(batch, part) for part in self._scanned(pattern, limit))
 
-    def _matches_of_one(self, batch: Batch, pattern: Pattern, limit: int) -> Column | None:
+    def _matches_of_one(self, batch: Batch, pattern: Pattern) -> Column | None:
         """The terms at the free end of a pattern with a constant predicate, in the only row of a batch.
 
-        None if both ends are known, or if there are at most ``limit`` terms.
+        None if both ends are known. Precondition: one is.
         """
-        s, p, o = pattern.s, pattern.p, pattern.o
-        if p < 0 or (batch.knows(s) and batch.knows(o)):
+        p = pattern.p
+        if p < 0:
+            return None
+        s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (pattern.s, pattern.o))
+        if s >= 0 and o >= 0:
             return None
         relation = self.costs.index.relation(p)
-        if batch.knows(s):
-            value = int(batch.column(s)[0])
-            return relation.column_of_objects(value) if relation.count_of_subject(value) > limit else None
-        value = int(batch.column(o)[0])
-        return relation.column_of_subjects(value) if relation.count_of_object(value) > limit else None
+        return relation.column_of_objects(s) if s >= 0 else relation.column_of_subjects(o)
 
     def _scanned(self, pattern: Pattern, limit: int) -> Iterator[Batch]:
-        """All facts of a predicate, or of all predicates, in parts."""
+        """All facts of a predicate, or of all predicates, in parts: under a LIMIT, the first one is small."""
         s, p, o = pattern.s, pattern.p, pattern.o
         parts: list[Batch] = []
-        rows = 0
+        rows, wanted = 0, ROWS_SCANNED_FIRST if limit == ROWS_PER_LIMITED_CHUNK else limit
         for predicate in self.costs.index.predicates() if p < 0 else [p]:
-            for keys in self.costs.index.relation(predicate).chunks(limit):
-                bound = {p: filled(keys.size, predicate)} if p < 0 else {}
-                parts.append(Batch(int(keys.size), {**bound, s: firsts(keys), o: seconds(keys)}))
-                rows += keys.size
-                if rows >= limit:
-                    yield stacked(parts)
-                    parts, rows = [], 0
+            for chunk in self.costs.index.relation(predicate).chunks(limit):
+                for keys in (chunk[:wanted], chunk[wanted:]) if wanted < chunk.size else (chunk,):
+                    bound = {p: filled(keys.size, predicate)} if p < 0 else {}
+                    parts.append(Batch(int(keys.size), {**bound, s: firsts(keys), o: seconds(keys)}))
+                    rows += keys.size
+                    if rows >= wanted:
+                        yield stacked(parts)
+                        parts, rows, wanted = [], 0, limit
         if parts:
             yield stacked(parts)
 

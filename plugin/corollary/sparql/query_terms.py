@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rdflib.term import BNode, Literal, Node
+from rdflib.term import BNode, Literal, Node, URIRef
 
 from corollary.kernels.arrow import compute, within_limits
 from corollary.kernels.limits import check, reserve
@@ -51,6 +51,10 @@ class QueryTerms:
 
     def id_of(self, term: Node) -> int:
         """The id of a term, local if the store has none; of what is no RDF term, an id that no term has."""
+        if type(term) is URIRef and not self._own:  # no local term may be the same
+            known = self._terms.find(term)
+            if known is not None:
+                return known
         try:
             text = text_of(term)
         except TypeError:  # a value given with the query

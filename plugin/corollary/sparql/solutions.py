@@ -19,6 +19,7 @@ from corollary.execute.run_plan import natural_join
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Mask, Rows
 from corollary.kernels.threads import apart
+from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK
 from corollary.sparql.written_literals import UNBOUND
 
 
@@ -29,15 +30,22 @@ def stacked(parts: Iterable[Batch]) -> Batch:
         return Batch.none()
     if len(kept) == 1:
         return kept[0]
-    variables = dict.fromkeys(variable for part in kept for variable in part.columns)
-    reserve(4 * len(variables) * sum(part.size for part in kept))
+    variables = dict.fromkeys([variable for part in kept for variable in part.columns])
+    size = sum([part.size for part in kept])
+    if size <= ROWS_PER_LIMITED_CHUNK:
+        small = {
+            v: np.concatenate([p.columns[v] if v in p.columns else filled(p.size, UNBOUND) for p in kept])
+            for v in variables
+        }
+        return Batch(size, small)
+    reserve(4 * len(variables) * size)
     columns = {}
     for v in variables:
         check()
         columns[v] = end_to_end(
             [part.columns[v] if v in part.columns else filled(part.size, UNBOUND) for part in kept]
         )
-    return Batch(sum(part.size for part in kept), columns)
+    return Batch(size, columns)
 
 
 def is_bound(batch: Batch, variables: Iterable[int]) -> bool:
