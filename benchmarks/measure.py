@@ -128,7 +128,8 @@ class Results:
 
 
 WARMS_UP = True
-"""Whether tasks with ``warm_up`` run once more. Tests look at no times, and do without."""
+"""Whether tasks with ``warm_up`` run once more, and garbage is collected before each run. Tests look at no
+times."""
 
 
 def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measurement]:
@@ -148,7 +149,8 @@ def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measureme
             if sum(times[position]) > ENOUGH_SECONDS:
                 continue
             prepared = task.prepare()
-            gc.collect()
+            if WARMS_UP:
+                gc.collect()
             started, cpu_before = perf_counter(), cpu_seconds()
             outcomes[position] = task.run(prepared)
             times[position].append(perf_counter() - started)
