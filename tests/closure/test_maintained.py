@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.closure.test_compressed import KINDS, made
 from tests.closure.test_parts_of_closures import both_ways, graphs, led_to, relation
 from tests.columns.drawn import Pair, sorted_keys, unpacked
 from tests.kernels import twins
@@ -19,8 +20,12 @@ from tests.strategies import thorough
 from corollary.closure import maintained, reachability
 from corollary.closure.maintained import MaintainedClosure
 from corollary.closure.tuning import TIMES_CLOSED_BEFORE_SORTING
+from corollary.columns import Relation
 
 Facts = set[Pair]
+
+FORMS = ("transitive", "symmetric", "linear", "linear, compressed")
+"""Linear: the edges are another relation. Compressed: another rule closes R, and the edges, as well."""
 
 
 class Change(NamedTuple):
@@ -43,9 +48,15 @@ def known(closure: MaintainedClosure) -> Facts:
     return set(unpacked(closure.external.pairs().keys))
 
 
+def compressed(facts: Facts) -> Relation:
+    """The closure of some facts, without those that only follow."""
+    return made(KINDS[0], facts, twins.closure(facts) - facts, set())[0] if facts else relation(facts)
+
+
 def follow(form: str, history: list[Change]) -> None:
     """Follow all changes, and compare with the naive closure after each."""
-    own, symmetric = form != "linear", form == "symmetric"
+    own, symmetric = not form.startswith("linear"), form == "symmetric"
+    held = compressed if form == "linear, compressed" else relation
     external, edges, closed = Facts(), Facts(), Facts()
     closure = MaintainedClosure(relation(external), None if own else relation(edges), symmetric=symmetric)
 
@@ -54,7 +65,7 @@ def follow(form: str, history: list[Change]) -> None:
 
     for change in history:
         external, edges = external - change.deleted, edges - change.deleted_edges
-        certain = relation(external), relation(external if own else edges)
+        certain = held(external), held(external if own else edges)
         follows = close()
         proved = follows | closed & change.kept
         gone, gone_edges = (closed & change.deleted) - proved, change.deleted_edges
@@ -69,8 +80,8 @@ def follow(form: str, history: list[Change]) -> None:
             gone, gone_edges = candidates - proved - deleted, Facts()
             deleted |= gone
         left = closed - deleted
-        closure.commit(sorted_keys(deleted), relation(left), relation(edges))
-        again = closure.rederive(sorted_keys(deleted), relation(left), relation(left if own else edges))
+        closure.commit(sorted_keys(deleted), held(left), held(edges))
+        again = closure.rederive(sorted_keys(deleted), held(left), held(left if own else edges))
         left |= set(unpacked(again))
         external |= closed & change.kept
         assert proved <= left <= close()
@@ -78,13 +89,13 @@ def follow(form: str, history: list[Change]) -> None:
         new = change.new - left
         new_edges = new if own else change.new_edges - edges
         external, edges, left = external | new, edges | new_edges, left | new
-        found = closure.extend(sorted_keys(new), sorted_keys(new_edges), relation(left))
+        found = closure.extend(sorted_keys(new), sorted_keys(new_edges), held(left))
         closed = left | set(unpacked(closure.close() if found is None else found))
         assert closed == close()
         assert known(closure) <= closed
 
 
-@pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("few, edges", [(0, 0), (0, 1000), (4, 0)], ids=["joined", "compared", "one by one"])
 @thorough(100)
 @given(changes)
@@ -98,7 +109,7 @@ def test_every_change_is_followed(form: str, few: int, edges: int, history: list
         follow(form, history)
 
 
-@pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("times", [0, 1])
 @thorough(100)
 @given(changes)
@@ -130,7 +141,7 @@ def test_sorting_is_put_off_for_some_additions() -> None:
     assert answers == [True] * before + [False] + [True] * (before - 1)
 
 
-@pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
+@pytest.mark.parametrize("form", FORMS)
 @thorough(100)
 @given(changes)
 def test_closing_anew_is_the_same(form: str, history: list[Change]) -> None:

@@ -18,7 +18,7 @@ from tests.maintain.histories import (
     same_visible,
 )
 from tests.maintain.test_transactions import CLIQUES, ontologies, written
-from tests.modules import kinds, test_equality
+from tests.modules import kinds, test_equality, test_linear
 from tests.strategies import EXAMPLE, thorough
 
 from corollary.language import IRI, Program, parse_program
@@ -44,6 +44,18 @@ def compressing(request: pytest.FixtureRequest) -> Iterator[str]:
 @given(histories(kinds.fact_sets), kinds.positive_programs)
 def test_modules_feed_each_other(history: History, program: Program) -> None:
     assert_exact(history, program)
+
+
+@thorough(200)
+@given(histories(test_linear.graphs_closed_twice), test_linear.programs_closing_twice)
+def test_a_linear_rule_extends_what_is_compressed(history: History, program: Program) -> None:
+    assert_exact(history, program)
+
+
+@thorough(50)
+@given(histories_of_rules(test_linear.graphs_closed_twice, test_linear.programs_closing_twice))
+def test_rules_of_two_closures_come_and_go(drawn: tuple[History, list[Program]]) -> None:
+    assert_exact(*drawn)
 
 
 @thorough(30)
@@ -203,6 +215,29 @@ COPY_STAYS = written(
 """Once lost: a p c, a copy that stays; the module that copies had named another copy, which goes."""
 
 
+EDGES_OF_ANOTHER = written(
+    """
+    [?x, ?p, ?z] :- [?p, :is, :transitive], [?x, ?p, ?y], [?y, ?p, ?z] .
+    [?x, :p, ?z] :- [?x, :q, ?y], [?y, :p, ?z] .
+    [?x, :q, ?y] :- [?x, :v, ?z], [?z, :w, ?y] .
+    """,
+    "p is transitive, a p a, b v c, c w a",
+    "p is transitive, a p a, b v c, c w a, d v e, e w b",
+    "p is transitive, a p a, b v c, d v e, e w b",
+)
+"""Once missing: b p a, by the edge b q a, which comes when p is compressed already."""
+
+PROVED_BY_EDGES = written(
+    """
+    [?x, ?p, ?z] :- [?p, :is, :transitive], [?x, ?p, ?y], [?y, ?p, ?z] .
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :q, ?z] .
+    """,
+    "p is transitive, a p a, a p b, b q a",
+    "p is transitive, a p b, b q a",
+)
+"""Once lost: a p a, which follows from a p b by the edge b q a."""
+
+
 PROVED_LATER = written(
     """
     [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .
@@ -235,6 +270,8 @@ AMONG_COPIES = written(
     "case",
     [
         AMONG_COPIES,
+        EDGES_OF_ANOTHER,
+        PROVED_BY_EDGES,
         PROVED_LATER,
         COPY_STAYS,
         COPIED_AGAIN,

@@ -23,6 +23,7 @@ PREFIX = f"PREFIX : <{some.EXAMPLE}>\n"
 LEFT = "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :q, ?z] ."
 RIGHT = "[?x, :p, ?z] :- [?x, :q, ?y], [?y, :p, ?z] ."
 BASE = "[?x, :p, ?y] :- [?x, :q, ?y] ."
+TEMPLATE = "[?x, ?t, ?z] :- [?t, a, owl:TransitiveProperty], [?x, ?t, ?y], [?y, ?t, ?z] ."
 OTHERS = (
     BASE,
     LEFT,
@@ -38,7 +39,7 @@ OTHERS = (
     "[?x, :q, ?z] :- [?x, :q, ?y], [?y, :q, ?z] .",
     "[?x, :r, ?z] :- [?x, :r, ?y], [?y, :r, ?z] .",
     "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .",
-    "[?x, ?t, ?z] :- [?t, a, owl:TransitiveProperty], [?x, ?t, ?y], [?y, ?t, ?z] .",
+    TEMPLATE,
     "owl:TransitiveProperty[:q] :- [?x, :p, ?x] .",
     "[?x, :r, ?y] :- [?x, :q, ?y], NOT [?x, :p, ?y] .",
 )
@@ -64,6 +65,11 @@ transitive: st.SearchStrategy[Fact] = st.tuples(
 )
 facts = st.one_of(*[edges] * 9, transitive)
 graphs = some.sets_of(facts, 24)
+closed_by_type = (IRI(some.EXAMPLE + "p"), RDF_TYPE, IRI(OWL + "TransitiveProperty"))
+graphs_closed_twice = graphs.map(lambda facts: facts | {closed_by_type})
+programs_closing_twice = programs().map(lambda program: program + parse_program(PREFIX + TEMPLATE))
+"""The linear rule closes p, and so does its type."""
+
 batches = st.lists(
     st.one_of(st.lists(facts, max_size=3), st.lists(facts, max_size=20)), min_size=1, max_size=6
 )

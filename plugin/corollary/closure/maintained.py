@@ -6,6 +6,8 @@ symmetric too. What follows is never an edge: semi-naive evaluation would consid
 the closure of a graph considers every edge once (Hu, Motik, Horrocks, Modular Materialisation of Datalog
 Programs, 2019, sections 5 and 6). ``closure.reachability`` computes the paths; this class decides which.
 
+R may be compressed whatever E is: where E is not S, because other rules close R, or copy its facts.
+
 Words: a fact of R is *doubtful* if no path over the remaining external facts and edges explains it. It may
 still hold by other rules. Then it is external from now on, and *restored*: what it leads to may have been
 deleted, and is derived again by the next ``extend``.
@@ -152,20 +154,20 @@ class MaintainedClosure:
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
-        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed and many
-        pairs are near, or more than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new, or
-        if R is dense and must be sorted by objects, or half of it looked at. A few new edges are joined with
-        what reaches them and what they reach, if these pairs are fewer than the external facts.
+        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, E = S and
+        many pairs are near, or more than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is
+        new, or if R is dense and must be sorted by objects, or half of it looked at. A few new edges are
+        joined with what reaches them and what they reach, if these pairs are fewer than the external facts.
         """
         self.external = self.external.plus(new)
         new, self.restored = union(new, self.restored), NO_KEYS
         if self._edges is None:
+            if closed.is_compressed:
+                return self._paths_near(new, closed)
             new_edges, known = new, len(self.external)
         else:
             self._edges = self._edges.plus(new_edges)
             known = len(self.external) + len(self._edges)
-        if closed.is_compressed:
-            return self._paths_near(new, closed)
         is_dense = len(closed) > MIN_PAIRS_PER_FACT_IF_DENSE * known
         if is_dense and self._closes_first(closed):
             return None
@@ -233,7 +235,8 @@ class MaintainedClosure:
 
     def _closes_first(self, closed: Relation) -> bool:
         """Whether a dense R is closed anew, before it is sorted by objects after some such times."""
-        is_sorted = closed.parts[0].has_by_object or self._times_closed >= TIMES_CLOSED_BEFORE_SORTING
+        is_kept = closed.is_compressed or closed.parts[0].has_by_object
+        is_sorted = is_kept or self._times_closed >= TIMES_CLOSED_BEFORE_SORTING
         self._times_closed = 0 if is_sorted else self._times_closed + 1
         return not is_sorted
 
@@ -315,10 +318,10 @@ class MaintainedClosure:
         if not wanted.size:
             return wanted
         sources = distinct_of_sorted(firsts(wanted))
-        if closed.is_compressed:
-            present = Relation(Pairs(closed.common(self.external.pairs().keys)))
-            return Paths(present, None, self.symmetric).among(wanted)
         if self._edges is None:
+            if closed.is_compressed:
+                present = Relation(Pairs(closed.common(self.external.pairs().keys)))
+                return Paths(present, None, self.symmetric).among(wanted)
             if len(self.external) < len(closed):
                 _, near = self.paths.steps_from(sources, distinct(seconds(wanted)))
                 if closed.contains(near).all():
