@@ -203,7 +203,7 @@ def test_split(
     removed = data.draw(st.sets(st.sampled_from(sorted(edges)))) if edges else set()
     parts = edges, added - edges, removed
     inverses = [{(v, u) for u, v in part} for part in parts]
-    both = (edges - removed) | added | (inverses[0] - inverses[2]) | inverses[1]
+    both = (edges - removed) | parts[1] | (inverses[0] - inverses[2]) | inverses[1]
     starts = sorted({node for pair in pairs for node in pair})
     room = data.draw(st.sampled_from([len(starts), 1000]))
     met, label = np.zeros(room, np.uint64), np.zeros(room, np.int64)
