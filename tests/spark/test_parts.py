@@ -151,3 +151,20 @@ def test_the_archive_has_all_of_the_package(tmp_path: Path) -> None:
     )
     assert found.returncode == 0, found.stderr
     assert int(found.stdout) > 80
+
+
+def test_a_graph_name_that_is_a_term_too() -> None:
+    """The name is dropped, the term stays: it was once another row's."""
+    lines = [f"<e:{n}> <e:p> <e:o{n % 7}> <e:g> .\n<e:g> <e:q> <e:{n}> <e:g> .\n" for n in range(50)]
+    rows = pa.RecordBatch.from_pydict({"text": lines, "document": [1] * 50, "block": [0] * 50})
+    task = parse_chunks._Task(7, parse_chunks._Parsing({1: "nq"}, "", 2))
+    found = pa.Table.from_batches(task.rows(iter([rows]), {1: 1}), parse_chunks._ARROW).to_pylist()
+    names: dict[int, str] = {}
+    for row in (row for row in found if row["what"] == "terms"):
+        texts, _ = packed_terms.texts_in(pa.py_buffer(row["content"]))
+        names.update(enumerate(texts.to_pylist(), row["position"]))
+    (facts,) = (row for row in found if row["what"] == "facts")
+    ids = parse_chunks.statements_in(facts["content"], facts["number"])
+    read = {(names[s], names[p], names[o]) for s, p, o in ids.T.tolist()}
+    wanted = {(f"<e:{n}>", "<e:p>", f"<e:o{n % 7}>") for n in range(50)}
+    assert read == wanted | {("<e:g>", "<e:q>", f"<e:{n}>") for n in range(50)}

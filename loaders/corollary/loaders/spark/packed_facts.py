@@ -27,8 +27,13 @@ ROWS = "what string, target int, content binary"
 
 ARROW = pa.schema([("what", pa.string()), ("target", pa.int32()), ("content", pa.binary())])
 
-AS_IS = {"compression": "none", "parquet.enable.dictionary": "false"}
-"""How rows are written: their contents are compressed already."""
+AS_IS = {
+    "compression": "none",
+    "parquet.enable.dictionary": "false",
+    "parquet.page.size.row.check.min": "1",
+    "parquet.block.size.row.check.min": "1",
+}
+"""How rows are written: their contents are compressed already, and may be large."""
 
 CODEC = pa.Codec("zstd", compression_level=1)
 """How keys are compressed. At this level it takes some 20 ns a fact, and a fourth of the bytes."""

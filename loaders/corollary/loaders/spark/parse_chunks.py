@@ -312,7 +312,9 @@ class _Task:
     def _parse(self, text: Bytes) -> Batches:
         statements = parse_chunk(text, FORMATS[self._parsing.formats[self._document]])
         texts = statements.texts
-        texts.lengths[TERMS - 1 :: TERMS] = 0  # graph names are dropped
+        if texts.lengths[TERMS - 1 :: TERMS].any():  # graph names are dropped
+            texts.lengths[TERMS - 1 :: TERMS] = 0
+            texts.earlier[:] = np.arange(texts.earlier.size)  # some rows named these as their equals
         ids: Ids = np.empty(texts.starts.size, np.uint32)
         self._dictionary.encode_texts(texts, ids)
         self._statements.append(ids.reshape(-1, TERMS)[:, : TERMS - 1])
