@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from benchmarks.engine import Facts
@@ -11,13 +13,14 @@ from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.compression import compress_all
-from tests.engine import Fact, run
+from tests.engine import Fact, load, run
 from tests.timing import at_most
 
-from corollary.evaluate import MaterialisedView, constraint_bindings, inconsistency
-from corollary.language import Program, Rule, Triple
+from corollary.evaluate import MaterialisedView, constraint_bindings, inconsistency, materialise
+from corollary.language import IRI, Program, Rule, Triple, parse_program
 from corollary.language.model import RDF_TYPE
 from corollary.profiles import load_profile
+from corollary.terms.dictionary import TermDictionary
 
 X, Y, Z, _ = some.VARIABLES
 SYMMETRIC = tuple(Rule((Triple(Y, p, X),), (Triple(X, p, Y),)) for p in some.PROPERTIES)
@@ -92,3 +95,22 @@ def test_different_members_of_a_large_clique() -> None:
     with at_most(100):
         assert result.inconsistency_count == size * (size + 1)
     assert {clash.rule for clash in result.inconsistencies} == {"eq-diff1"}
+
+
+def test_a_row_whose_terms_have_the_ids_of_columns() -> None:
+    """Once missed for some orders of the ids: one row was looked up as if its terms were variables."""
+    p, r = "<http://example.org/p>", "<http://example.org/r>"
+    program = parse_program(
+        f"[?x, {r}, ?z] :- [?x, {r}, ?y], [?y, {r}, ?z] .\n"
+        f"false :- [?x, {r}, ?y], [?x, {p}, ?x], [?y, {p}, ?z] ."
+    )
+    a, b, c, of_p, of_r = (IRI(f"http://example.org/{name}") for name in "abcpr")
+    facts = [(c, of_p, b), (a, of_p, a), (a, of_p, b), (b, of_r, a), (a, of_r, c)]
+    for order in itertools.permutations("abcpr"):
+        dictionary = TermDictionary()
+        dictionary.encode_all([f"<http://example.org/{name}>" for name in order])
+        with pytest.MonkeyPatch.context() as patch:
+            compress_all(patch)
+            patch.setattr(constraint_bindings, "ROWS_PER_CHUNK", 3)
+            view = materialise(load(facts, dictionary), program, dictionary)
+        assert view.inconsistency_count == 1

@@ -7,7 +7,7 @@ force, and keeps nothing. All other methods cost what they read and answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -33,8 +33,6 @@ from corollary.kernels.announcing import announce
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
-
-Values = TypeVar("Values", Column, Rows)
 
 OWN_GROUP = np.uint64(1 << 63)
 
@@ -248,7 +246,9 @@ class CompressedRelation(Relation):
             missing = distinct(without.objects_of(terms)[1])  # few: look at these values only
             places = np.flatnonzero(among(values, missing)) if missing.size else np.empty(0, np.int64)
             places = places[without.contains(pack(terms[rows[places]], values[places]))]
-            rows, values = _without_places(rows, places), _without_places(values, places)
+            kept = np.ones(values.size, np.bool_)
+            kept[places] = False
+            rows, values = rows[kept], values[kept]
         more, others = beside.objects_of(terms) if len(beside) else (rows[:0], values[:0])
         if more.size:
             rows, values = np.concatenate((rows, more)), np.concatenate((values, others))
@@ -359,21 +359,6 @@ class CompressedRelation(Relation):
         if self._without.is_compressed:
             return self.subject_count(), self.object_count()
         return self._closure.sources().size, self._closure.inverse.sources().size
-
-
-def _without_places(column: Values, places: Rows) -> Values:
-    """A column without some places (ascending), which the last entries take. It may change in place.
-
-    Cost: that of the places, if the column has its own memory.
-    """
-    if not places.size:
-        return column
-    size = column.size - places.size
-    last = np.ones(places.size, np.bool_)
-    last[places[places >= size] - size] = False
-    column = column if column.flags.owndata else column.copy()
-    column[places[places < size]] = column[size:][last]
-    return column[:size]
 
 
 def _legal(keys: Keys) -> int:
