@@ -98,7 +98,7 @@ def test_different_members_of_a_large_clique() -> None:
 
 
 def test_a_row_whose_terms_have_the_ids_of_columns() -> None:
-    """Once missed for some orders of the ids: one row was looked up as if its terms were variables."""
+    """Once missed if a term had the id 0, which was the key of the column for row numbers."""
     p, r = "<http://example.org/p>", "<http://example.org/r>"
     program = parse_program(
         f"[?x, {r}, ?z] :- [?x, {r}, ?y], [?y, {r}, ?z] .\n"

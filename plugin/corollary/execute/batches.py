@@ -262,6 +262,8 @@ def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
     """As ``join``, with the facts (s, o) of one relation. The bound ends select the access path."""
     if not batch.size or not relation.size:
         return Batch.none()
+    if batch.size == 1:
+        s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (s, o))
     if s not in batch.columns and o not in batch.columns:
         return product(batch, _scan(s, relation, o))
     if batch.knows(s) and batch.knows(o):

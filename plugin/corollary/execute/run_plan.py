@@ -32,8 +32,8 @@ from corollary.plan.join_order import ordered_atoms
 from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size
 from corollary.program.compile import Atom, CompiledRule, Grouping, Negation
 
-ROW = 0
-"""The column for row numbers. It is no variable: variables are negative."""
+ROW = 1 << 32
+"""The column for row numbers. It is no variable, which are negative, and no id of a term."""
 
 
 def run_delta(
