@@ -128,8 +128,8 @@ class Results:
 
 
 WARMS_UP = True
-"""Whether tasks with ``warm_up`` run once more, and garbage is collected before each run. Tests look at no
-times."""
+"""Whether tasks with ``warm_up`` run once more, and garbage is collected before each run. Tests turn it off:
+they use no times."""
 
 
 def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measurement]:

@@ -34,7 +34,8 @@ SEMI_NAIVE = "semi-naive"
 
 UNIVERSITIES = "LUBM-LE"
 MOST_MS = {10: (50.0, 10.0), 100: (100.0, 20.0)}
-"""CPU time for 1,000 facts out of so many universities, and added back."""
+"""By the number of universities: the milliseconds of CPU time that the engine may take to remove 1,000 facts,
+and to add them back."""
 
 MANY = 1_000
 QUARTER = "a quarter"
@@ -177,7 +178,7 @@ def demands(measured: Sequence[Measurement]) -> list[Demand]:
 
 
 def change_demands(universities: int, measured: Sequence[Measurement]) -> list[Demand]:
-    """Demands on the CPU time of a small change of so many universities under LUBM-LE."""
+    """The demands that the engine keeps to ``MOST_MS`` for this number of universities under LUBM-LE."""
     ours = {m.what: 1000 * median(m.cpu) for m in measured if m.engine == ENGINE}
     text = f"{UNIVERSITIES}, {universities} universities"
     changes = [f"{change} {MANY:,}" for change in (REMOVE, ADD)]

@@ -18,7 +18,7 @@ lines = st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"")
 
 def whole(number: int, path: Path, content: bytes, compression: str = "") -> Part:
     path.write_bytes(content)
-    return Part(number, path, compression, 0, len(content))
+    return Part(number, path, compression, 0, len(content), len(content))
 
 
 @given(
@@ -56,9 +56,13 @@ def test_small_files_share_a_task_and_a_compressed_one_is_whole(tmp_path: Path) 
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    gone = Part(1, tmp_path / "gone.nt", "", 0, 10)
+    gone = Part(1, tmp_path / "gone.nt", "", 0, 10, 10)
     with pytest.raises(InputError, match=r"gone\.nt: cannot be read: .*No such file"):
         list(gone.chunks())
+    short = whole(1, tmp_path / "short.nt", b"a line\n" * 9)
+    short.path.write_bytes(b"a line\n" * 8)
+    with pytest.raises(InputError, match=r"short\.nt: it became shorter after it was listed"):
+        list(short.chunks())
     cut = whole(2, tmp_path / "cut.nt.gz", gzip.compress(b"a line\n" * 999)[:-9], "gz")
     with pytest.raises(InputError, match=r"cut\.nt\.gz: the compressed data end too early or are damaged: "):
         list(cut.chunks())

@@ -168,3 +168,13 @@ def test_a_graph_name_that_is_a_term_too() -> None:
     read = {(names[s], names[p], names[o]) for s, p, o in ids.T.tolist()}
     wanted = {(f"<e:{n}>", "<e:p>", f"<e:o{n % 7}>") for n in range(50)}
     assert read == wanted | {("<e:g>", "<e:q>", f"<e:{n}>") for n in range(50)}
+
+
+def test_documents_without_blank_nodes_share_a_chunk() -> None:
+    """A chunk ends with its document only where labels of blank nodes need that."""
+    lines = [LINES[0], LINES[1], LINES[3], LINES[0], LINES[3]]
+    rows = [(number, 0, line) for number, line in enumerate(lines, 1)]
+    task = parse_chunks._Task(7, parse_chunks._Parsing(dict.fromkeys(range(1, 6), "nt"), "", 2))
+    read = task.rows(batches(rows, 9), {number: number for number in range(1, 6)})
+    found = pa.Table.from_batches(read, parse_chunks._ARROW).to_pylist()
+    assert [row["number"] for row in found if row["what"] == "facts"] == [3, 2]

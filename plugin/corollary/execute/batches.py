@@ -133,7 +133,11 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
 
 
 def _has_many_ways(batch: Batch, bound: int, relation: Relation) -> bool:
-    """Whether a join by a column returns so many rows, by an estimate, that composing costs less."""
+    """Whether the batch should be composed with the relation instead of being joined by the column ``bound``.
+
+    That is so if the join returns ``MIN_WAYS_PER_PAIR`` rows or more for each row of the batch and each fact.
+    Its size is estimated by a sample of the batch.
+    """
     if batch.size < MIN_ROWS_TO_COMPOSE:
         return False
     sample = spread(batch.columns[bound], ROWS_SAMPLED)

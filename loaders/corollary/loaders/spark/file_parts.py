@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -37,13 +38,17 @@ _BYTES_SEARCHED = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The lines of a file that begin from the byte ``start`` on, and before ``end``; all, if compressed."""
+    """The lines of a file that begin from the byte ``start`` on, and before ``end``; all, if compressed.
+
+    ``listed`` is the size that the file had when it was listed. What a file has more is not read.
+    """
 
     document: int
     path: Path
     compression: str
     start: int
     end: int
+    listed: int
 
     @property
     def size(self) -> int:
@@ -53,6 +58,8 @@ class Part:
     def chunks(self) -> Iterator[Bytes]:
         """The lines, some megabytes at a time. Raises InputError, in one line, if they cannot be read."""
         with _complaining(self.path, self.compression), self.path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < self.listed:
+                raise input_error(f"{self.path}: it became shorter after it was listed")
             if self.compression:
                 stream = decompressed(file, self.compression)
                 is_first = True
@@ -123,4 +130,4 @@ def _split(file: Part, most: int) -> Iterator[Part]:
         yield file
         return
     for start in range(0, max(file.size, 1), most):
-        yield Part(file.document, file.path, "", start, min(start + most, file.size))
+        yield replace(file, start=start, end=min(start + most, file.size))

@@ -14,7 +14,7 @@ All rows are in one table. The column ``what`` is the kind of a row:
 A block is the part of a file that one task reads. Its name is the offset of its first byte. Tasks read local
 files themselves (``file_parts``). Spark reads other files, and files that it can split though compressed.
 
-Invariant: a chunk has statements of one document. If there are several documents, the labels of blank nodes
+Invariant: the blank nodes of a chunk are those of one document. If there are several documents, their labels
 get the number of the document as a suffix.
 """
 
@@ -84,7 +84,7 @@ class Source:
         path, compression = self.file.local, FileKind.of(self.file.path).compression
         if path is None or not self.is_lines or compression == SPLIT_BY_SPARK:
             return None
-        return Part(self.number, path, compression, 0, self.file.size)
+        return Part(self.number, path, compression, 0, self.file.size, self.file.size)
 
 
 def sources(storage: Storage, inputs: Iterable[str], format: str | None) -> list[Source]:
@@ -305,7 +305,7 @@ class _Task:
             return
         if self._lines:
             yield _rows(1, what="block", document=self._document, block=self._block, number=[self._lines])
-        if document != self._document:
+        if document != self._document and (not document or self._dictionary.count(Kind.BLANK_NODE)):
             yield from self._flush()
         self._document, self._block, self._lines = document, block, 0
 
