@@ -282,6 +282,14 @@ def content_of(column: pyarrow.Array) -> tuple[Bytes, Places]:
     return np.frombuffer(content or b"", np.uint8), places
 
 
+def column_of(content: Bytes, places: Places) -> pyarrow.Array:
+    """A column of the texts that stand end to end, and begin and end at ``places``: see ``content_of``."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.large_string(), places.size - 1, buffers)
+
+
 def _pack_into(keys: Keys, subjects: Ids, objects: Ids) -> None:
     keys[:] = subjects
     keys <<= np.uint64(32)

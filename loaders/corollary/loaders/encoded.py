@@ -26,7 +26,7 @@ import numpy as np
 from corollary.columns import Columns, TripleIndex
 from corollary.columns.column_file import is_column_file
 from corollary.kernels.limits import Progress, no_progress
-from corollary.loaders.decoding import Reader
+from corollary.loaders.decoding import Reader, column_of
 from corollary.loaders.encoded_format import (
     COLUMNS,
     EXPLICIT,
@@ -165,9 +165,7 @@ def _term_rows(table: TextTable, first: int) -> Iterator[pyarrow.Table]:
     for content, lengths in chain([nothing], table.parts()):
         ids = np.arange(first, first + lengths.size, dtype=np.uint32)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
-        texts = pa.Array.from_buffers(pa.large_string(), lengths.size, buffers)
-        yield pa.table({"id": ids, "text": texts})
+        yield pa.table({"id": ids, "text": column_of(content, offsets)})
         first += lengths.size
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from corollary.kernels.byte_texts import Bytes, Places, gather_texts
+from corollary.loaders.decoding import column_of
 from corollary.loaders.spark.packed_facts import CODEC
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, TermDictionary
 from corollary.terms.texts import Texts, TextTable
@@ -39,13 +40,7 @@ def unpacked(row: pa.Buffer) -> tuple[Bytes, Places, list[int]]:
 def texts_in(row: pa.Buffer) -> tuple[pa.Array, list[int]]:
     """The texts of a row as a column of strings, and the number of each kind."""
     content, lengths, counts = unpacked(row)
-    return column_of(content, _places(lengths)), counts
-
-
-def column_of(content: Bytes, places: Places) -> pa.Array:
-    """A column of the texts end to end, which begin and end at ``places``."""
-    buffers = [None, pa.py_buffer(places), pa.py_buffer(content)]
-    return pa.Array.from_buffers(pa.large_string(), places.size - 1, buffers)
+    return column_of(content, places_of(lengths)), counts
 
 
 def cut_into_shares(
@@ -63,7 +58,7 @@ def cut_into_shares(
     rows = []
     for share in np.flatnonzero(np.diff(bounds)).tolist():
         own = order[bounds[share] : bounds[share + 1]]
-        new_places = _places(lengths[own])
+        new_places = places_of(lengths[own])
         texts: Bytes = np.empty(int(new_places[-1]), np.uint8)
         gather_texts(content, starts[own], lengths[own], new_places, texts)
         of_kind = np.bincount(kind_of[own], minlength=len(counts)).tolist()
@@ -73,7 +68,8 @@ def cut_into_shares(
     return rows, found
 
 
-def _places(lengths: Places) -> Places:
+def places_of(lengths: Places) -> Places:
+    """Where texts of some lengths begin, end to end, and where the last one ends."""
     places: Places = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=places[1:])
     return places
@@ -90,7 +86,7 @@ class Numbering:
         """Take up the terms of a row."""
         content, lengths, _ = unpacked(row)
         ids: Ids = np.empty(lengths.size, np.uint32)
-        self._dictionary.encode_texts(Texts.of(content, _places(lengths)[:-1], lengths), ids)
+        self._dictionary.encode_texts(Texts.of(content, places_of(lengths)[:-1], lengths), ids)
         self._arrived.append(ids)
 
     def finished(self) -> tuple[list[TextTable], Iterator[Ids]]:

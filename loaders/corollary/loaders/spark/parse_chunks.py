@@ -31,7 +31,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from corollary.kernels.byte_texts import Bytes, Places
-from corollary.loaders.decoding import content_of
+from corollary.loaders.decoding import column_of, content_of
 from corollary.loaders.documents import Document
 from corollary.loaders.formats import FORMATS, LINE_FORMATS, FileKind, format_of, input_error
 from corollary.loaders.line_kernel import TERMS
@@ -39,7 +39,7 @@ from corollary.loaders.ntriples import BadLine, parse_chunk
 from corollary.loaders.reading import document_rows
 from corollary.loaders.spark.file_parts import SPLIT_BY_SPARK, Part, tasks_for
 from corollary.loaders.spark.packed_facts import AS_IS, CODEC
-from corollary.loaders.spark.packed_terms import column_of, cut_into_shares
+from corollary.loaders.spark.packed_terms import cut_into_shares, places_of
 from corollary.loaders.spark.storage import FileStatus, Storage
 from corollary.loaders.spark.tuning import BYTES_PER_CHUNK, BYTES_PER_SHARE, STATEMENTS_PER_CHUNK
 from corollary.loaders.tuning import USUAL_COMPRESSION
@@ -366,9 +366,7 @@ class _Task:
             ends = (pa.scalar(end, pa.large_string()) for end in (suffix, ""))
             labels = compute.binary_join_element_wise(column_of(*parts[Kind.BLANK_NODE]), *ends)
             parts[Kind.BLANK_NODE] = content_of(labels)
-        lengths = np.concatenate([np.diff(places) for _, places in parts])
-        places: Places = np.zeros(lengths.size + 1, np.int64)
-        np.cumsum(lengths, out=places[1:])
+        places = places_of(np.concatenate([np.diff(ends) for _, ends in parts]))
         content = np.concatenate([texts[ends[0] : ends[-1]] for texts, ends in parts])
         return content, places, [len(table) for table in tables]
 
