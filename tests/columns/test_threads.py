@@ -15,6 +15,8 @@ from tests import strategies as some
 from tests.engine import Fact, close
 from tests.strategies import thorough
 
+from corollary.closure.bit_index import BitIndex
+from corollary.closure.reachability import Graph
 from corollary.columns import TripleIndex, key_sort, pairs
 from corollary.columns import triples as triples_module
 from corollary.kernels import threads
@@ -102,6 +104,23 @@ def test_copies(drawn: list[int]) -> None:
     column = given.astype(np.uint32)
     if column.size:
         same(pairs.taken, column, np.arange(column.size)[::-1] // 2)
+
+
+@thorough(50)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 90)), min_size=1, max_size=60))
+def test_closures(drawn: list[tuple[int, int]]) -> None:
+    """Rows of bits are listed; the first, some in between and the last may be empty."""
+    edges = sorted_unique([first << 32 | second for first, second in drawn])
+    closed = set(drawn)
+    while more := {(a, d) for a, b in closed for c, d in closed if b == c} - closed:
+        closed |= more
+    expected = sorted(first << 32 | second for first, second in closed)
+
+    def listed(given: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return BitIndex.whole(Graph.of(given)).listed().keys
+
+    for number in (1, *THREADS):
+        assert with_threads(number, listed, edges).tolist() == expected
 
 
 @thorough(60)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.closure.closure_index import ClosureIndex
-from corollary.closure.reachability import Graph
+from corollary.closure.reachability import Graph, sizes_of, written
 from corollary.closure.strong_components import Nodes
 from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_PER_WORD
 from corollary.columns.pairs import Pairs, seconds
-from corollary.kernels.graph import Bits, write_bits
-from corollary.kernels.limits import reserve
-from corollary.kernels.sorted import Column, Keys, Mask
+from corollary.kernels.graph import Bits
+from corollary.kernels.sorted import Column, Mask
 
 
 class BitIndex(ClosureIndex):
@@ -23,7 +22,7 @@ class BitIndex(ClosureIndex):
 
     def __init__(self, graph: Graph) -> None:
         self._bits: Bits = graph.components.bits()
-        super().__init__(graph, np.bitwise_count(self._bits.view(np.uint64)).sum(axis=1, dtype=np.int64))
+        super().__init__(graph, sizes_of(self._bits))
 
     @classmethod
     def whole(cls, graph: Graph) -> BitIndex:
@@ -44,8 +43,7 @@ class BitIndex(ClosureIndex):
 
     def listed(self) -> Pairs:
         """All pairs. Cost: the pairs and the words."""
-        reserve(8 * len(self))
-        return Pairs(self._keys(self.rows, self.nodes, len(self)))
+        return Pairs(written(self._bits, self.rows, self.sizes, self.nodes, self.nodes))
 
     def _has(self, rows: Nodes, numbers: Nodes) -> Mask:
         found: Mask = (rows >= 0) & (numbers >= 0)
@@ -54,11 +52,4 @@ class BitIndex(ClosureIndex):
         return found
 
     def _values(self, rows: Nodes, size: int) -> Column:
-        return seconds(self._keys(rows, np.arange(rows.size), size))
-
-    def _keys(self, rows: Nodes, firsts: Column | Nodes, size: int) -> Keys:
-        """The nodes whose bits are set in each row, packed after the row's first, in order."""
-        keys = np.empty(size, np.uint64)
-        ends = self.nodes.astype(np.uint64)
-        write_bits(self._bits.reshape(-1), rows, firsts.astype(np.uint64), ends, keys)
-        return keys
+        return seconds(written(self._bits, rows, self.sizes, np.arange(rows.size), self.nodes))

@@ -48,6 +48,7 @@ from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, meet, walk, words_beyond, write_bits
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask
+from corollary.kernels.threads import in_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def listed(graph: Graph) -> Keys:
     paths = few_paths(graph)
     if paths is not None:
         return paths
-    return _written(graph.components.bits(), graph.components.of_node, graph.nodes, graph.nodes)
+    bits = graph.components.bits()
+    return written(bits, graph.components.of_node, sizes_of(bits), graph.nodes, graph.nodes)
 
 
 def few_paths(graph: Graph) -> Keys | None:
@@ -138,10 +140,10 @@ class Paths:
             return walked
         components = part.components()
         rows = components.of_node[part.rows]
-        blocks = [
-            _written(components.bits(first, last), rows, part.sources, part.nodes[first:last])
-            for first, last in part.blocks()
-        ]
+        blocks: list[Keys] = []
+        for first, last in part.blocks():
+            bits = components.bits(first, last)
+            blocks.append(written(bits, rows, sizes_of(bits), part.sources, part.nodes[first:last]))
         return sort_keys(np.concatenate(blocks))
 
     def among(self, pairs: Keys) -> Keys:
@@ -369,7 +371,7 @@ def _ranked(column: Column) -> tuple[Column, Nodes]:
 def _written_beyond(
     rows: Bits, row_of: Nodes, others: Bits, other_of: Nodes, sources: Column, nodes: Column
 ) -> Keys:
-    """As ``_written`` for the rows ``row_of``, without the bits that the ``others`` (``other_of``) have too.
+    """As ``written`` for the rows ``row_of``, without the bits that the ``others`` (``other_of``) have too.
 
     Cost: one look at each word, and the bits found.
     """
@@ -395,12 +397,32 @@ def _written_beyond(
     return keys
 
 
-def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column) -> Keys:
-    """For every source the nodes whose bits are set in its row, as packed pairs, sorted."""
-    counts = np.bitwise_count(rows.view(np.uint64)).sum(axis=1, dtype=np.int64)
-    size = int(counts[row_of].sum())
+def written(rows: Bits, row_of: Nodes, sizes: Nodes, sources: Column | Nodes, nodes: Column) -> Keys:
+    """For every source the nodes whose bits are set in its row, as packed pairs, in the order of the sources.
+
+    ``sizes`` has the number of bits of each row that ``row_of`` names. Several threads write the sources of
+    as many pairs each.
+    """
+    ends = np.append(0, np.cumsum(sizes[row_of]))
+    size = int(ends[-1])
     reserve(8 * size)
     keys = np.empty(size, np.uint64)
-    firsts_of_rows, seconds_of_bits = sources.astype(np.uint64), nodes.astype(np.uint64)
-    write_bits(rows.reshape(-1), row_of, firsts_of_rows, seconds_of_bits, keys)
+    bits, firsts_of_rows, seconds_of_bits = (
+        rows.reshape(-1),
+        sources.astype(np.uint64),
+        nodes.astype(np.uint64),
+    )
+
+    def write(piece: slice) -> None:
+        first, last = np.searchsorted(ends, (piece.start, piece.stop)).tolist()
+        room = keys[ends[first] : ends[last]]
+        write_bits(bits, row_of[first:last], firsts_of_rows[first:last], seconds_of_bits, room)
+
+    in_pieces(size, write)
     return keys
+
+
+def sizes_of(rows: Bits) -> Nodes:
+    """The number of bits that are set in each row of 64-bit words."""
+    sizes: Nodes = np.bitwise_count(rows.view(np.uint64)).sum(axis=1, dtype=np.int64)
+    return sizes
