@@ -64,6 +64,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What pytest and the imports have made stays: the garbage collector need not look at it again."""
+    """What pytest and the imports have made stays: the garbage collector need not look at it again.
+
+    It looks less often than by default, which takes a seventh of the time of the tests.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 50)
