@@ -15,9 +15,11 @@ from tests.strategies import examples
 
 from corollary.kernels.limits import LimitExceeded
 from corollary.language.constants import escape
+from corollary.sparql import query_terms
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms, text_of
 from corollary.sparql.term_texts import unescaped
+from corollary.sparql.written_literals import UNBOUND
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
@@ -34,9 +36,15 @@ LITERALS = st.lists(
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(LITERALS, LITERALS, st.lists(LITERALS, min_size=1, max_size=3))
-@example([], [Literal("x")], [[Literal("x"), Literal("y")], [Literal("y")]])
-def test_a_literal_has_one_id(stored: Any, before: Any, columns: Any) -> None:
+@given(LITERALS, LITERALS, st.lists(LITERALS, min_size=1, max_size=3), st.sampled_from([1, 1000]))
+@example([], [Literal("x")], [[Literal("x"), Literal("y")], [Literal("y")]], 1)
+def test_a_literal_has_one_id(stored: Any, before: Any, columns: Any, together: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query_terms, "MIN_TERMS_READ_TOGETHER", together)
+        _check_ids(stored, before, columns)
+
+
+def _check_ids(stored: Any, before: Any, columns: Any) -> None:
     dictionary = TermDictionary()
     store = Terms(dictionary)
     known = {literal: store.id_of(literal) for literal in stored}
@@ -53,6 +61,8 @@ def test_a_literal_has_one_id(stored: Any, before: Any, columns: Any) -> None:
         assert terms.id_of(literal) == term_id
         assert terms[term_id] == literal
     every = np.array([*known.values()], np.uint32)
+    decoded = terms.decode(np.concatenate((every, [np.uint32(UNBOUND)], every)))
+    assert decoded == [*known, None, *known]
     found = terms.texts_of(every)
     assert found is not None
     texts = dict(zip(every[found.rows].tolist(), found.lexical.to_pylist(), strict=True))

@@ -70,7 +70,7 @@ def test_what_is_coded_is_decoded(texts: list[str], first_byte: str, data: st.Da
     )
     content, places = table.texts_of(numbers)
     chosen = [strings[number] for number in numbers.tolist()]
-    assert _split(content, places) == chosen
+    assert _split(content, places) == table.strings(numbers) == chosen
     assert table.lengths_of(numbers).tolist() == [len(text.encode()) for text in chosen]
     parts = [text[1:].rpartition('"') for text in chosen]
     first, second = table.in_parts(numbers, ord('"'))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rdflib.term import BNode, Literal, Node, URIRef
 
+from corollary.columns.pairs import distinct
 from corollary.kernels.arrow import compute, within_limits
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask
@@ -20,7 +21,7 @@ from corollary.language.constants import escape
 from corollary.sparql.column_texts import escaped
 from corollary.sparql.rdf_terms import Terms, text_of
 from corollary.sparql.term_texts import TermTexts, concatenated, content_of, parts_of, unescaped
-from corollary.sparql.tuning import ROWS_ON_COLUMNS_AT_ONCE, TERMS_BETWEEN_CHECKS
+from corollary.sparql.tuning import MIN_TERMS_READ_TOGETHER, ROWS_ON_COLUMNS_AT_ONCE, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Decoded, ValueColumns, decoded_literals
 from corollary.sparql.written_literals import (
     FIRST_LOCAL,
@@ -128,11 +129,15 @@ class QueryTerms:
             if own is None:
                 own = self._own[place] = BNode()
             return own
-        term = self._read.get(term_id)
-        if term is None:
-            assert self._written is not None
-            term = self._read[term_id] = self._terms.of_text(self._written.text(term_id))
-        return term
+        if term_id not in self._read:
+            self._read_written(np.array([term_id], np.uint32))
+        return self._read[term_id]
+
+    def _read_written(self, ids: Column) -> None:
+        """Make terms of literals that were computed on columns."""
+        assert self._written is not None
+        terms = map(self._terms.of_text, self._written.texts(ids))
+        self._read.update(zip(ids.tolist(), terms, strict=True))
 
     def text_of(self, term_id: int) -> str:
         """The N-Triples text of an id."""
@@ -209,12 +214,26 @@ class QueryTerms:
         found: list[Node | None] = []
         for start in range(0, column.size, TERMS_BETWEEN_CHECKS):
             check()
-            ids = column[start : start + TERMS_BETWEEN_CHECKS].tolist()
+            some = column[start : start + TERMS_BETWEEN_CHECKS]
+            self._read_together(some)
+            ids = some.tolist()
             if is_local:
                 found += [None if i == UNBOUND else self[i] for i in ids]
             else:
                 found += [terms[i] for i in ids]
         return found
+
+    def _read_together(self, ids: Column) -> None:
+        """Make terms of many ids in less time than one by one, unless a sample has been read before."""
+        if ids.size < MIN_TERMS_READ_TOGETHER:
+            return
+        sample = ids[::MIN_TERMS_READ_TOGETHER].tolist()
+        if not all(i in self._terms for i in sample if i < FIRST_LOCAL):
+            new = distinct(ids[ids < FIRST_LOCAL])
+            self._terms.read(new[[i not in self._terms for i in new.tolist()]])
+        if not all(i in self._read for i in sample if FIRST_WRITTEN <= i < UNBOUND):
+            new = distinct(ids[are_written(ids)])
+            self._read_written(new[[i not in self._read for i in new.tolist()]])
 
 
 def _arguments(strings: Any) -> Texts:

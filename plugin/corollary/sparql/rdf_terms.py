@@ -16,8 +16,9 @@ import numpy as np
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
+from corollary.kernels.sorted import Column
 from corollary.language.constants import escape, unescape
-from corollary.sparql.term_texts import TextColumns
+from corollary.sparql.term_texts import TextColumns, parts_of
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_IRIS_FOUND, MAX_LANGUAGE_TAGS_CACHED
 from corollary.sparql.typed_literals import typed_literal
 from corollary.sparql.value_columns import ValueColumns
@@ -81,6 +82,13 @@ class Terms(dict[int, Node]):
     def printer(self, namespaces: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
         """A function that prints a term: see ``printer``."""
         return printer(namespaces)
+
+    def read(self, ids: Column) -> None:
+        """Cache the IRIs and literals among the ids, in less time than one by one."""
+        for part in parts_of(ids, self.dictionary):
+            terms = map(_term, part.table.strings(part.numbers))
+            for term_id, term in zip(ids[part.rows].tolist(), terms, strict=True):
+                self.setdefault(term_id, term)
 
     def __missing__(self, term_id: int) -> Node:
         term = self[term_id] = _term(self.dictionary.decode(term_id))
@@ -157,6 +165,8 @@ def _term(text: str) -> Node:
         return str.__new__(URIRef, text[1:-1])  # no second warning about an invalid IRI
     if text[0] == "_":
         return BNode(text[2:])
+    if text[-1] == '"':
+        return plain_literal(unescape(text[1:-1]))
     closing = text.rindex('"')
     lexical, suffix = unescape(text[1:closing]), text[closing + 1 :]
     if suffix[:2] == "^^":

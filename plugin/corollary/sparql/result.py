@@ -16,6 +16,7 @@ from corollary.kernels.sorted import Column
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.tuning import MAX_ROW_CLASSES_CACHED, MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
+from corollary.sparql.written_literals import UNBOUND
 
 
 class SelectResult(Result):
@@ -55,9 +56,10 @@ class SelectResult(Result):
 
     def __iter__(self) -> Iterator[Any]:
         row: Any = partial(tuple.__new__, _row_class(tuple(map(str, self.vars or ()))))
+        have_terms = any((column != UNBOUND).all() for column in self.ids)
         for columns in _chunks(self.ids, self._size, self.terms):
             rows = map(row, zip(*columns, strict=True))
-            if any(None not in column for column in columns):
+            if have_terms:
                 yield from rows
             else:
                 yield from (found for found in rows if found.count(None) < len(found))

@@ -36,9 +36,9 @@ class WrittenLiterals:
         number = self.table.find(text)
         return None if number is None else int(self._ids[number])
 
-    def text(self, term_id: int) -> str:
-        """The text of one of the ids from ``FIRST_WRITTEN`` on."""
-        return self.table.text(term_id - FIRST_WRITTEN)
+    def texts(self, ids: Column) -> list[str]:
+        """The texts of some of the ids from ``FIRST_WRITTEN`` on."""
+        return self.table.strings((ids - np.uint32(FIRST_WRITTEN)).astype(np.int64))
 
     def enter(self, texts: list[str], ids: list[int]) -> None:
         """Add literals that have ids already. Precondition: they are distinct, and not in the table."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 
@@ -196,6 +197,14 @@ class TextTable:
         texts: Bytes = np.empty(int(places[-1]), np.uint8)
         self.write(numbers, places[:-1], texts)
         return texts, places
+
+    def strings(self, numbers: Places) -> list[str]:
+        """Texts by their numbers. Cost: a third of ``text`` for each."""
+        texts, places = self.texts_of(numbers)
+        content = texts.tobytes()
+        return [
+            content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(places.tolist())
+        ]
 
     def write(self, numbers: Places, places: Places, texts: Bytes) -> None:
         """Write each text into ``texts``, from its place on."""
