@@ -89,17 +89,22 @@ class Engine:
         modular: bool = True,
         rejected: Collection[Rule] = (),
         closed: TripleIndex | None = None,
+        previous: Engine | None = None,
     ) -> None:
         """Run the monotone rules to the fixpoint over ``explicit``, which is not changed.
 
         Unless ``modular``, there are no optional modules. ``rejected`` rules are not offered to these.
+        ``previous`` has rules of ``compiled``: what it knows of them, regardless of facts, is reused.
         ``closed`` is I without virtual relations, if it is known: see ``restored``, which derives nothing.
         """
         self.compiled = compiled
         self._kinds = [kind for kind in registry.MODULES if modular or not kind.is_optional]
         self._rejected = rejected
-        self._assignment = ModuleAssignment(compiled, self._kinds, rejected)
+        known = None if previous is None else previous._assignment
+        self._assignment = ModuleAssignment(compiled, self._kinds, rejected, known)
         self.context = ExecutionContext(compiled.dictionary)
+        if previous is not None:
+            self.context.take_answers(previous.context)
         self._modules = RuleModules(compiled, self._kinds, self.context)
         self.axioms = TripleIndex()
         self.version = 0

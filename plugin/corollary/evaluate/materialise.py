@@ -183,8 +183,12 @@ def materialise(
     dictionary: TermDictionary,
     *,
     modular: bool = True,
+    previous: Engine | None = None,
 ) -> MaterialisedView:
     """The materialisation of explicit facts under a program. ``explicit`` is not changed.
+
+    ``previous`` is an engine over the same dictionary. What it knows of the rules that both programs have is
+    reused: they are not compiled again. Its facts are not used.
 
     Unless ``modular``, there are no optional modules, and semi-naive evaluation takes their rules: slower,
     for comparison only. Precondition then: no rule reads virtual relations (lists, values of literals), which
@@ -193,7 +197,7 @@ def materialise(
     Raises: ``UnsafeRuleError``; ``UnstratifiableError`` if a negative cycle exists for all facts;
     ``LimitExceeded`` or ``Cancelled`` by the limits of the surrounding work (``kernels.limits``).
     """
-    return limited_by_default(_fitted, explicit, program, dictionary, modular)
+    return limited_by_default(_fitted, explicit, program, dictionary, modular, previous)
 
 
 def _fitted(
@@ -201,13 +205,14 @@ def _fitted(
     program: Program,
     dictionary: TermDictionary,
     modular: bool,
+    previous: Engine | None,
 ) -> MaterialisedView:
     """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
     started = counted_clock()
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
-            result = _materialise(explicit, program, dictionary, modular, rejected)
+            result = _materialise(explicit, program, dictionary, modular, previous, rejected)
             result.engine.seconds = counted_clock() - started
             return result
         except ModuleRejectsRule as found:
@@ -219,11 +224,12 @@ def _materialise(
     program: Program,
     dictionary: TermDictionary,
     modular: bool,
+    previous: Engine | None,
     rejected: frozenset[Rule],
 ) -> MaterialisedView:
     """As ``materialise``, without ``rejected`` rules in optional modules. Raises ``ModuleRejectsRule``."""
-    compiled = _compiled(program, dictionary)
-    engine = Engine(explicit, compiled, modular=modular, rejected=rejected)
+    compiled = _compiled(program, dictionary) if previous is None else _recompiled(program, previous)
+    engine = Engine(explicit, compiled, modular=modular, rejected=rejected, previous=previous)
     if not engine.compiled.has_strata:
         return _result(explicit, engine, Strata.none())
     strata, edges = engine.stratify()
@@ -238,7 +244,7 @@ def _materialise(
             return _result(explicit, engine, replace(final, suspended=suspended))
         found = final.suspended or (late if is_ordered else {})
         suspended |= found
-        engine = Engine(explicit, compiled, modular=modular, rejected=rejected)
+        engine = Engine(explicit, compiled, modular=modular, rejected=rejected, previous=engine)
         engine.schema_depends_on_strata = True
         strata, edges = engine.stratify(suspended, () if found else more)
         suspended |= strata.suspended
@@ -288,6 +294,14 @@ def _compiled(program: Program, dictionary: TermDictionary) -> CompiledProgram:
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
     return compiled
+
+
+def _recompiled(program: Program, previous: Engine) -> CompiledProgram:
+    """As ``_compiled``, with the compiled rules of an engine. Only rules that come may close a new cycle."""
+    change = previous.compiled.changed(program)
+    if change.inserted and any(not rule.is_monotone for rule in change.program.rules):
+        refuse_static_cycles(change.program)
+    return change.program.without_forms()
 
 
 def _result(explicit: TripleIndex, engine: Engine, strata: Strata) -> MaterialisedView:

@@ -36,6 +36,10 @@ class ExecutionContext:
         self._answers: WeakKeyDictionary[Condition, Answers] = WeakKeyDictionary()
         self._groups: WeakKeyDictionary[Grouping, LastGroups] = WeakKeyDictionary()
 
+    def take_answers(self, other: ExecutionContext) -> None:
+        """Take over the cached answers of conditions. ``other`` begins again without any."""
+        self._answers, other._answers = other._answers, WeakKeyDictionary()
+
     def answers(self, condition: Condition) -> Answers:
         """The cache of a condition. The caller may add entries."""
         known = self._answers.get(condition)

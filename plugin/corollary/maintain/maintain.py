@@ -6,7 +6,7 @@ from time import perf_counter
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import MaterialisedView
-from corollary.kernels.limits import counted_clock
+from corollary.kernels.limits import counted_clock, limited_by_default
 from corollary.language import Program
 from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing, undisturbed
 from corollary.maintain.deletion import FALLBACK, STRATEGIES
@@ -32,12 +32,17 @@ def maintain(
 
     ``before`` is not changed, but its engine is, in place: a second transaction on ``before`` recomputes.
     Raises: UnsafeRuleError or UnstratifiableError if the program is invalid; then nothing has changed. After
-    any other exception (``LimitExceeded``, ``Cancelled``, an interruption) the next transaction recomputes
-    if the engine has changed.
+    any other exception (``LimitExceeded`` or ``Cancelled`` by the limits of the surrounding work, an
+    interruption) the next transaction recomputes if the engine has changed.
     """
     wanted = before.program if program is None else program
     request = Request(before, explicit, removed, added, wanted, strategy == AUTOMATIC)
-    report = Report(strategy, len(removed), len(added))
+    return limited_by_default(_maintained, request, strategy)
+
+
+def _maintained(request: Request, strategy: str) -> tuple[MaterialisedView, Report]:
+    """As ``maintain``, within the limits in force."""
+    report = Report(strategy, len(request.removed), len(request.added))
     started, counted = perf_counter(), counted_clock()
     chosen, report.reason = choose(request, STRATEGIES, strategy, FALLBACK)
     report.strategy = chosen.name

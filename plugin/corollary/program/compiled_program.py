@@ -145,6 +145,16 @@ class CompiledProgram:
         other.own_edges = {n: edges for n, edges in self.own_edges.items() if n in other._origins}
         return ProgramChange(other, removed, other._take(new))
 
+    def without_forms(self) -> CompiledProgram:
+        """This program as if it were compiled anew: without the forms of its rules with list patterns."""
+        templates = set(map(id, self._templates))
+        other = copy(self)
+        other.rules = [rule for rule in self.rules if id(self._origins[rule.number]) not in templates]
+        other._origins = {rule.number: self._origins[rule.number] for rule in other.rules}
+        other._lengths = set()
+        other.own_edges = {n: edges for n, edges in self.own_edges.items() if n in other._origins}
+        return other
+
     def written(self, rule: CompiledRule) -> Rule:
         """The source of a compiled rule, with its list patterns."""
         return self._origins[rule.number]
