@@ -20,10 +20,10 @@ from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
+from corollary.evaluate.rule_change import AffectedFacts, RuleChange
 from corollary.evaluate.rule_modules import RuleModules
 from corollary.evaluate.schema_proof import KnownSchemaProof
 from corollary.evaluate.tuning import (
-    MAX_FACTS_PER_LOST_FACT,
     MAX_LATE_FACTS_LISTED,
     SECONDS_PER_FACT_ADOPTED,
     SECONDS_TO_MAKE_RULES,
@@ -100,8 +100,8 @@ class Engine:
         self.compiled = compiled
         self._kinds = [kind for kind in registry.MODULES if modular or not kind.is_optional]
         self._rejected = rejected
-        known = None if previous is None else previous._assignment
-        self._assignment = ModuleAssignment(compiled, self._kinds, rejected, known)
+        known: ModuleAssignment | None = None if previous is None else previous._assignment
+        self._assignment: ModuleAssignment = ModuleAssignment(compiled, self._kinds, rejected, known)
         self.context = ExecutionContext(compiled.dictionary)
         if previous is not None:
             self.context.take_answers(previous.context)
@@ -192,37 +192,52 @@ class Engine:
 
     # Changes of the program
 
-    def change(
-        self, change: ProgramChange, explicit: TripleIndex, *, wholesale: bool
-    ) -> tuple[Candidates, Candidates, set[int]]:
-        """Replace the program and reassign its rules. Only facts of emptied predicates change at once.
+    def planned(self, change: ProgramChange, explicit: TripleIndex, *, wholesale: bool) -> RuleChange:
+        """What a change of the program does to this engine, which is not changed yet.
 
-        Returns the candidates that may have lost a derivation, the facts that new rules state, and the
-        emptied predicates (none unless ``wholesale``). The modules' next turns derive the conclusions of new
-        rules, and those of emptied predicates that still follow.
-        Raises ``NewModules`` if the program needs a module that the engine does not have.
+        Without ``wholesale``, no predicates are emptied, and ``keeps_little`` is False.
         """
-        self._take_up(change)
-        removed, before = change.removed, self._assignment
-        if not all(map(before.is_indifferent_to, (*removed, *change.inserted))):
-            self._assignment = ModuleAssignment(self.compiled, self._kinds, self._rejected, before)
-        is_as_before = self._assignment is before or self._assignment.is_as(before)
+        removed, assignment = change.removed, self._assignment
+        if not all(map(assignment.is_indifferent_to, (*removed, *change.inserted))):
+            assignment = ModuleAssignment(change.program, self._kinds, self._rejected, assignment)
+        affected = AffectedFacts(change, self.fixpoint.index, explicit, self.axioms)
+        derives_virtual = any(not module.rules for module in self._modules.modules)
+        wholesale = wholesale and affected.are_known and not derives_virtual
+        emptied = affected.worth_emptying() if wholesale and removed else frozenset[int]()
         numbers = {rule.number for rule in removed}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
-        emptied = self._worth_emptying(removed, explicit) if wholesale else set()
         again = [a.rule for a in kept if a.module != FACT and not emptied.isdisjoint(a.rule.derives)]
-        numbers |= {rule.number for rule in again}
-        others = [a for a in kept if a.rule.number not in numbers]
-        moved, passed = ([], []) if is_as_before else self._moved(others)
+        is_as_before = assignment is self._assignment or assignment.is_as(self._assignment)
+        all_moved = ([], []) if is_as_before else self._moved(kept, assignment)
+        keeps_little = False
+        if wholesale and (all_moved[0] or emptied):
+            found = affected.predicates([*removed, *all_moved[0]])
+            is_alone = bool(all_moved[0]) or affected.are_all_inferred(found)
+            keeps_little = is_alone and affected.are_most(found)
+        numbers = {rule.number for rule in again}
+        moved, passed = ([rule for rule in rules if rule.number not in numbers] for rules in all_moved)
+        return RuleChange(change, assignment, emptied, again, moved, passed, keeps_little)
+
+    def change(self, planned: RuleChange, explicit: TripleIndex) -> tuple[Candidates, Candidates]:
+        """Replace the program and reassign its rules. Only facts of emptied predicates change at once.
+
+        Returns the candidates that may have lost a derivation, and the facts that new rules state. The
+        modules' next turns derive the conclusions of new rules, and those of emptied predicates that still
+        follow. Raises ``NewModules`` if the program needs a module that the engine does not have.
+        """
+        change, before, emptied = planned.change, self._assignment, planned.emptied
+        self._take_up(change)
+        self._assignment = planned.assignment
+        is_as_before = self._assignment is before or self._assignment.is_as(before)
         index = self.fixpoint.index
-        lost = self._unassign([*removed, *again], TripleIndex() if emptied else index)
-        extend(lost, self._unassign(moved, index))
-        self._unassign(passed, TripleIndex())
+        lost = self._unassign([*change.removed, *planned.again], TripleIndex() if emptied else index)
+        extend(lost, self._unassign(planned.moved, index))
+        self._unassign(planned.passed, TripleIndex())
         for predicate in emptied:
             lost.pop(predicate, None)
             self._empty(predicate, explicit)
         stated: Candidates = {}
-        for rule in [*change.inserted, *again, *moved, *passed]:
+        for rule in [*change.inserted, *planned.again, *planned.moved, *planned.passed]:
             self._modules.assign(rule, self._assignment.module_of(rule), self.compiled, stated)
         self._add_axioms(stated)
         self._review()
@@ -231,7 +246,7 @@ class Engine:
             more = self.schema.beyond(before.schema).of(index) - explicit
             self.schema_depends_on_data = self._may_follow_from_data(more.all_predicates())
         self.schema_depends_on_data |= self._closes_schema()
-        return lost, stated, emptied
+        return lost, stated
 
     def _may_follow_from_data(self, predicates: Collection[int]) -> bool:
         """Whether modules that are not of the schema have live rules for facts of these predicates."""
@@ -258,15 +273,17 @@ class Engine:
             if kind not in present and kind.is_needed(change.program):
                 raise NewModules(f"the rules ask for {kind.why}, and need other modules for that")
 
-    def _moved(self, assignments: Iterable[Assignment]) -> tuple[list[CompiledRule], list[CompiledRule]]:
-        """The rules whose module changed, in two lists.
+    def _moved(
+        self, assignments: Iterable[Assignment], new: ModuleAssignment
+    ) -> tuple[list[CompiledRule], list[CompiledRule]]:
+        """The rules that have another module under a new assignment, in two lists.
 
         First those where the old or the new module keeps state; then those where neither does.
         """
         moved: list[CompiledRule] = []
         passed: list[CompiledRule] = []
         for assignment in assignments:
-            now = self._assignment.module_of(assignment.rule)
+            now = new.module_of(assignment.rule)
             if now != assignment.module:
                 keeps_state = self._modules.keeps_state(now) or self._modules.keeps_state(assignment.module)
                 (moved if keeps_state else passed).append(assignment.rule)
@@ -300,39 +317,6 @@ class Engine:
         staying = relation.common(union(*given))
         self.fixpoint.exclude(predicate, relation)
         self.fixpoint.index.add(predicate, Pairs(staying))
-
-    def _worth_emptying(self, removed: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
-        """The predicates to empty when rules go: those that they derive, and all that depend on these.
-
-        None unless many facts may be lost (``MAX_FACTS_PER_LOST_FACT``). None if a rule has guards or a
-        variable predicate, or if a module derives a virtual relation.
-        """
-        if not removed:
-            return set()
-        staying = [rule for rule in self.compiled.rules if rule.heads]
-        rules = [*staying, *(rule for rule in removed if rule.heads)]
-        is_open = any(rule.guards or rule.is_open for rule in rules)
-        derives_virtual = any(not module.rules for module in self._modules.modules)
-        if is_open or derives_virtual:
-            return set()
-        index = self.fixpoint.index
-        found = {head.p for rule in removed for head in rule.heads}
-        fed = {*explicit.all_predicates(), *self.axioms.all_predicates()}
-        size = -1
-        while size != (size := len(found) + len(fed)):
-            for rule in rules:
-                if not found.isdisjoint(rule.reads):
-                    found |= rule.derives
-            for rule in staying:
-                if rule.needs <= fed:
-                    fed |= rule.derives
-        lost = sum(len(index.relation(p)) for p in found - fed)
-        for rule in removed:
-            most = sum(len(index.relation(head.p)) for head in rule.heads)
-            lost += min(most, len(index.relation(rule.atoms[0].p))) if len(rule.atoms) == 1 else most
-        return (
-            found if MAX_FACTS_PER_LOST_FACT * lost >= sum(len(index.relation(p)) for p in found) else set()
-        )
 
     def _add_axioms(self, stated: Candidates) -> None:
         """Add facts that rules state to ``axioms``."""

@@ -7,9 +7,9 @@ Constraints (rules without head) are evaluated on demand: a binding of the body 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.evaluate.assignment import REASONS, Assignment
@@ -183,12 +183,8 @@ def materialise(
     dictionary: TermDictionary,
     *,
     modular: bool = True,
-    previous: Engine | None = None,
 ) -> MaterialisedView:
     """The materialisation of explicit facts under a program. ``explicit`` is not changed.
-
-    ``previous`` is an engine over the same dictionary. What it knows of the rules that both programs have is
-    reused: they are not compiled again. Its facts are not used.
 
     Unless ``modular``, there are no optional modules, and semi-naive evaluation takes their rules: slower,
     for comparison only. Precondition then: no rule reads virtual relations (lists, values of literals), which
@@ -197,22 +193,29 @@ def materialise(
     Raises: ``UnsafeRuleError``; ``UnstratifiableError`` if a negative cycle exists for all facts;
     ``LimitExceeded`` or ``Cancelled`` by the limits of the surrounding work (``kernels.limits``).
     """
-    return limited_by_default(_fitted, explicit, program, dictionary, modular, previous)
+    return limited_by_default(_fitted, explicit, partial(_compiled, program, dictionary), modular)
+
+
+def rematerialise(explicit: TripleIndex, compiled: CompiledProgram, previous: Engine) -> MaterialisedView:
+    """As ``materialise``, under a program that is compiled, and can be stratified.
+
+    What another engine knows of the rules, regardless of facts, is reused. ``compiled`` is not changed.
+    """
+    return limited_by_default(_fitted, explicit, compiled.without_forms, True, previous)
 
 
 def _fitted(
     explicit: TripleIndex,
-    program: Program,
-    dictionary: TermDictionary,
+    compile_: Callable[[], CompiledProgram],
     modular: bool,
-    previous: Engine | None,
+    previous: Engine | None = None,
 ) -> MaterialisedView:
     """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
     started = counted_clock()
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
-            result = _materialise(explicit, program, dictionary, modular, previous, rejected)
+            result = _materialise(explicit, compile_(), modular, previous, rejected)
             result.engine.seconds = counted_clock() - started
             return result
         except ModuleRejectsRule as found:
@@ -221,14 +224,12 @@ def _fitted(
 
 def _materialise(
     explicit: TripleIndex,
-    program: Program,
-    dictionary: TermDictionary,
+    compiled: CompiledProgram,
     modular: bool,
     previous: Engine | None,
     rejected: frozenset[Rule],
 ) -> MaterialisedView:
     """As ``materialise``, without ``rejected`` rules in optional modules. Raises ``ModuleRejectsRule``."""
-    compiled = _compiled(program, dictionary) if previous is None else _recompiled(program, previous)
     engine = Engine(explicit, compiled, modular=modular, rejected=rejected, previous=previous)
     if not engine.compiled.has_strata:
         return _result(explicit, engine, Strata.none())
@@ -294,14 +295,6 @@ def _compiled(program: Program, dictionary: TermDictionary) -> CompiledProgram:
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
     return compiled
-
-
-def _recompiled(program: Program, previous: Engine) -> CompiledProgram:
-    """As ``_compiled``, with the compiled rules of an engine. Only rules that come may close a new cycle."""
-    change = previous.compiled.changed(program)
-    if change.inserted and any(not rule.is_monotone for rule in change.program.rules):
-        refuse_static_cycles(change.program)
-    return change.program.without_forms()
 
 
 def _result(explicit: TripleIndex, engine: Engine, strata: Strata) -> MaterialisedView:

@@ -18,6 +18,8 @@ from corollary.evaluate.engine import Engine
 from corollary.kernels.limits import LimitExceeded, counted_clock, limited_by_estimate
 from corollary.language import Program
 from corollary.maintain.report import Report
+from corollary.program.compiled_program import CompiledProgram, ProgramChange
+from corollary.program.stratify import refuse_static_cycles
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,25 @@ class Request:
     def removes_schema(self) -> bool:
         """Whether there is schema in Δ⁻."""
         return self.engine.schema.are_among(self.removed)
+
+    @cached_property
+    def change(self) -> ProgramChange | None:
+        """The change of the engine's rules; None if they stay.
+
+        Raises UnsafeRuleError or UnstratifiableError if the new program is invalid.
+        """
+        known = self.engine.compiled
+        if self.program == known.source:
+            return None
+        change = known.changed(self.program)
+        if change.inserted and not change.are_leaves and change.program.has_strata:
+            refuse_static_cycles(change.program)
+        return change
+
+    @property
+    def compiled(self) -> CompiledProgram:
+        """The compiled program after the transaction. Raises as ``change`` does."""
+        return self.engine.compiled if self.change is None else self.change.program
 
 
 Arguments = TypeVarTuple("Arguments")

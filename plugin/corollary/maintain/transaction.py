@@ -24,6 +24,7 @@ from corollary.columns.pairs import distinct, firsts
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
+from corollary.evaluate.rule_change import RuleChange
 from corollary.kernels.sorted import Keys
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS
 from corollary.maintain.layers import SCHEMA
@@ -32,11 +33,13 @@ from corollary.maintain.strategy import Budget, CannotFollow, Request
 from corollary.maintain.stratum import LayerChange, changes_of_stratum
 from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
 from corollary.modules.module import Module, feedback
-from corollary.program.compiled_program import ProgramChange
-from corollary.program.stratify import Strata, refuse_static_cycles
+from corollary.program.stratify import Strata
 
 EXPLICIT, PROOFS = "explicit", "proofs"
 """Report lines: the decisions about facts that are no longer explicit, and about overdeleted facts."""
+
+LITTLE_STAYS = "most inferred facts depend on rules that come, go or move"
+"""The reason to start over, instead of to follow changed rules."""
 
 
 class LayerDeletion(Protocol):
@@ -104,10 +107,10 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
     Raises ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule`` if the transaction must be recomputed.
     """
     engine, change = request.engine, None
-    if request.program != request.before.program:
-        change = engine.compiled.changed(request.program)
-        if change.inserted and not change.are_leaves and change.program.has_strata:
-            refuse_static_cycles(change.program)
+    if request.change is not None:
+        change = engine.planned(request.change, request.explicit, wholesale=request.is_automatic)
+        if request.is_automatic and change.keeps_little:
+            raise CannotFollow(LITTLE_STAYS)
     engine.version += 1
     engine.remembered = None
     before = engine.fixpoint.index.snapshot()
@@ -119,19 +122,19 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
     return _Transaction(Workspace(request, report, start, before), strategy).run()
 
 
-def _with_rules(request: Request, report: Report, change: ProgramChange, most: float) -> Start:
+def _with_rules(request: Request, report: Report, planned: RuleChange, most: float) -> Start:
     """Let the engine take up the changed rules. Returns Δ⁻ and Δ⁺ with their effect, and the strata.
 
     Raises ``TooMuch`` under ``automatic`` if more than ``most`` facts lose a derivation by removed rules.
     """
-    engine, before = request.engine, request.before
+    engine, before, change = request.engine, request.before, planned.change
     index = engine.fixpoint.index
     strata, ordered = before.strata, index.snapshot()
     if request.is_automatic and not engine.strata:
         Budget(most, TOO_MANY_DELETIONS).require(engine.lost_at_least(change.removed, request.explicit))
     with report.timed("rules", "rules") as line:
         size = index.fact_count()
-        lost, stated, emptied = engine.change(change, request.explicit, wholesale=request.is_automatic)
+        lost, stated = engine.change(planned, request.explicit)
         line.deleted = size - index.fact_count()
         if change.are_leaves:
             strata = strata.with_leaves(change.inserted)
@@ -144,7 +147,7 @@ def _with_rules(request: Request, report: Report, change: ProgramChange, most: f
             ordered = index.snapshot()
         engine.restratify(strata)
     unsupported = Delta.among(lost, index) - request.explicit
-    removed = request.removed.only(lambda predicate: predicate not in emptied) | unsupported
+    removed = request.removed.only(lambda predicate: predicate not in planned.emptied) | unsupported
     return Start(removed, request.added | Delta.gathered(stated), strata, ordered)
 
 

@@ -15,6 +15,8 @@ from corollary.maintain.cost_model import most_checks, most_seconds
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Clock, Request
+from corollary.modules.module import Module
+from corollary.modules.triggers import viable
 from corollary.program.stratify import Strata
 
 BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
@@ -136,12 +138,26 @@ class Workspace:
             proved.add_all(schema.of(self.index) - proved)
         return proved
 
+    def _may_rederive(self, module: Module, number: int, deleted: Delta) -> bool:
+        """Whether a module may derive deleted facts of a stratum that was evaluated from scratch.
+
+        Most depend on others of the stratum, which were deleted, too: then no rule for them is viable.
+        """
+        if module is self.engine.strata[number - 1]:
+            return False
+        predicates = set(deleted.all_predicates())
+        return not module.rules or any(
+            viable(rule, self.index)
+            for rule in module.rules
+            if rule.is_open or not predicates.isdisjoint(rule.derives)
+        )
+
     def rederive(self, layer: int, deleted: Delta) -> None:
         """Rederive deleted facts: those with an instance over the remaining facts, then the fixpoint."""
         number, stage, size = self.layers.stratum(layer), self.layers.name(layer), self.index.fact_count
         deleted = deleted.only(lambda predicate: not deleted.relation(predicate).is_compressed)
         for module in self.modules:
-            if layer in self.concluded and module is self.engine.strata[number - 1]:
+            if layer in self.concluded and not self._may_rederive(module, number, deleted):
                 continue
             with self.report.timed(stage, module.name) as line:
                 before = size()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corollary.evaluate import MaterialisedView, materialise
+from corollary.evaluate import MaterialisedView, rematerialise
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 
@@ -22,7 +22,7 @@ class Recompute:
 
     def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         """Materialise on a new engine, with the compiled rules of the present one."""
-        dictionary, engine = request.before.dictionary, request.engine
-        result = materialise(request.explicit, request.program, dictionary, previous=engine)
+        engine = request.engine
+        result = rematerialise(request.explicit, request.compiled, engine)
         result.engine.schema_depends_on_data |= engine.schema_depends_on_data
         return result
