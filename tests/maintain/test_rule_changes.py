@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -16,11 +17,12 @@ from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
 
 from corollary.columns import relation
 from corollary.columns.delta import NOTHING, Delta
-from corollary.evaluate import materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.execute.context import ExecutionContext
-from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
-from corollary.language.model import RDFS
+from corollary.language import IRI, RDF_TYPE, Constant, Program, UnstratifiableError, parse_program
+from corollary.language.model import OWL, RDF, RDFS
 from corollary.maintain import maintain
+from corollary.maintain.transaction import LITTLE_STAYS
 from corollary.modules.list_rules import ListRules
 from corollary.modules.semi_naive import SemiNaive
 from corollary.profiles import load_profile
@@ -177,3 +179,92 @@ def test_schema_that_schema_rules_derive_does_not_depend_on_data() -> None:
     domains = came.index.relation(dictionary.encode(f"<{RDFS}domain>"))
     assert len(domains) == 2
     assert_exact([facts, facts], [part, whole], same_visible)
+
+
+def started_over(facts: Collection[Fact], before: Program, after: Program) -> tuple[bool, MaterialisedView]:
+    """Change the rules. Returns whether that started over at once, and the materialisation."""
+    dictionary = TermDictionary()
+    explicit = load(facts, dictionary)
+    state = materialise(explicit, before, dictionary)
+    result, report = maintain(state, explicit, NOTHING, NOTHING, program=after)
+    assert facts_of(result.index.columns(), dictionary) == naive.closure(facts, after)[0]
+    return report.reason == LITTLE_STAYS, result
+
+
+def program_of(*rules: str) -> Program:
+    return parse_program(PREFIX + "\n".join(rules))
+
+
+NEAR = IRI(EXAMPLE + "near")
+INVERSE, JOINED, COUNT = CLOSURE[1], CLOSURE[2], STRATA[0].replace(":value", ":near")
+PATH = frozenset((a, NEAR, b) for a, b in pairwise(NAMES))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param((INVERSE,), (INVERSE, JOINED), id="a rule moves beside one that comes"),
+        pytest.param((INVERSE, JOINED), (INVERSE,), id="a rule moves beside one that goes"),
+        pytest.param((JOINED, COUNT), (INVERSE, JOINED, COUNT), id="a relation under a stratum is doubled"),
+        pytest.param((INVERSE, JOINED, COUNT), (JOINED, COUNT), id="all that is inferred depends on a rule"),
+    ],
+)
+def test_rules_that_most_facts_depend_on(before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    """Starting over costs less than to delete and derive again. Rules that stay are not compiled again."""
+    at_once, result = started_over(PATH, program_of(*before), program_of(*after))
+    assert at_once
+    assert {rule.number for rule in result.compiled.rules} & set(range(len(before)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "before", "after"),
+    [
+        pytest.param(PATH, (JOINED,), (INVERSE, JOINED), id="no stratum"),
+        pytest.param(
+            PATH | {(b, p, a) for a, p, b in PATH}, (COUNT,), (INVERSE, COUNT), id="it is symmetric already"
+        ),
+        pytest.param(
+            PATH | {(a, IRI(EXAMPLE + "other"), b) for a in NAMES for b in NAMES},
+            (INVERSE,),
+            (INVERSE, JOINED),
+            id="other facts are many",
+        ),
+        pytest.param(PATH, (COUNT,), (COUNT, STRATA[3].replace(":value", ":near")), id="nothing moves"),
+    ],
+)
+def test_rules_that_few_facts_depend_on(
+    facts: frozenset[Fact], before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    assert not started_over(facts, program_of(*before), program_of(*after))[0]
+
+
+def test_starting_over_forgets_the_forms_for_lists_that_are_gone() -> None:
+    """Rules over lists are unrolled for the lengths of the lists at hand."""
+    dictionary, program = TermDictionary(), load_profile("owl2rl")
+    names = {name: IRI(EXAMPLE + name) for name in ("a", "k", "l", "C", "D", "E")}
+    rest, first = IRI(RDF + "rest"), IRI(RDF + "first")
+    both = (names["E"], IRI(OWL + "intersectionOf"), names["k"])
+    cells = {(names["k"], first, names["C"]), (names["k"], rest, names["l"]), (names["l"], first, names["D"])}
+    facts = frozenset(
+        {both, *cells, (names["l"], rest, IRI(RDF + "nil")), (names["a"], RDF_TYPE, names["E"])}
+    )
+    explicit, fewer = load(facts, dictionary), load(facts - {both}, dictionary)
+    before = materialise(explicit, program, dictionary)
+    gone = Delta.of(explicit) - fewer
+    after, _ = maintain(before, fewer, gone, NOTHING, "starting over")
+    scratch = materialise(fewer, program, dictionary)
+    assert after.compiled.lengths == scratch.compiled.lengths != before.compiled.lengths
+    assert after.index.fact_count() == scratch.index.fact_count()
+    again, _ = maintain(after, explicit, NOTHING, gone, "starting over")
+    assert again.compiled.lengths == before.compiled.lengths
+    assert facts_of(again.index.columns(), dictionary) == facts_of(before.index.columns(), dictionary)
+
+
+def test_starting_over_refuses_what_compiling_refuses() -> None:
+    dictionary = TermDictionary()
+    explicit, odd = load(PATH, dictionary), program_of(JOINED, ":Odd[?x] :- [?x, :near, ?y], NOT :Odd[?y] .")
+    state = materialise(explicit, program_of(JOINED), dictionary)
+    for strategy in ("automatic", "starting over"):
+        with pytest.raises(UnstratifiableError):
+            maintain(state, explicit, NOTHING, NOTHING, strategy, odd)
+    assert state.engine.version == state.version

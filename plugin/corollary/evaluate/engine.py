@@ -210,9 +210,10 @@ class Engine:
         is_as_before = assignment is self._assignment or assignment.is_as(self._assignment)
         all_moved = ([], []) if is_as_before else self._moved(kept, assignment)
         keeps_little = False
-        if wholesale and (all_moved[0] or emptied):
-            found = affected.predicates([*removed, *all_moved[0]])
-            is_alone = bool(all_moved[0]) or affected.are_all_inferred(found)
+        renewing = [*all_moved[0], *affected.doubling(change.inserted)] if wholesale else []
+        if renewing or emptied:
+            found = affected.predicates([*removed, *renewing])
+            is_alone = bool(renewing) or affected.are_all_inferred(found)
             keeps_little = is_alone and affected.are_most(found)
         numbers = {rule.number for rule in again}
         moved, passed = ([rule for rule in rules if rule.number not in numbers] for rules in all_moved)

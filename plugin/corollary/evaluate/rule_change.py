@@ -10,6 +10,7 @@ from corollary.evaluate.assignment import ModuleAssignment
 from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MIN_SHARE_AFFECTED
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import ProgramChange
+from corollary.program.shapes import symmetric_predicate
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class RuleChange:
 
 
 class AffectedFacts:
-    """The facts of I that depend on rules which are removed from a program without guards.
+    """The facts of I that depend on changed rules of a program without guards.
 
     ``explicit`` is E after the transaction.
     """
@@ -75,6 +76,24 @@ class AffectedFacts:
             most = self._count(head.p for head in rule.heads)
             lost += min(most, len(index.relation(rule.atoms[0].p))) if len(rule.atoms) == 1 else most
         return frozenset(found if MAX_FACTS_PER_LOST_FACT * lost >= self._count(found) else ())
+
+    def doubling(self, inserted: Iterable[CompiledRule]) -> list[CompiledRule]:
+        """The inserted rules that make a predicate symmetric, few of whose facts have their inverse in I.
+
+        Only those with a stratum that depends on the predicate: it is evaluated from scratch.
+        """
+        found = []
+        for rule in inserted:
+            predicate = symmetric_predicate(rule)
+            if predicate is not None and self._leads_to_strata(rule):
+                facts = self._index.relation(predicate)
+                if 2 * facts.common(facts.inverse().pairs().keys).size <= len(facts):
+                    found.append(rule)
+        return found
+
+    def _leads_to_strata(self, rule: CompiledRule) -> bool:
+        found = self.predicates([rule])
+        return any(not (r.is_monotone or found.isdisjoint(r.reads)) for r in self._staying)
 
     def are_most(self, predicates: set[int]) -> bool:
         """Whether I has few facts of other predicates: see ``MIN_SHARE_AFFECTED``."""
