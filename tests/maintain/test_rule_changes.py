@@ -221,6 +221,12 @@ def test_rules_that_most_facts_depend_on(before: tuple[str, ...], after: tuple[s
     [
         pytest.param(PATH, (JOINED,), (INVERSE, JOINED), id="no stratum"),
         pytest.param(
+            PATH,
+            (JOINED, "[?x, :apart, ?y] :- [?x, :near, ?y], NOT [?x, :edge, ?y] ."),
+            (INVERSE, JOINED, "[?x, :apart, ?y] :- [?x, :near, ?y], NOT [?x, :edge, ?y] ."),
+            id="a stratum negates something else",
+        ),
+        pytest.param(
             PATH | {(b, p, a) for a, p, b in PATH}, (COUNT,), (INVERSE, COUNT), id="it is symmetric already"
         ),
         pytest.param(

@@ -10,6 +10,7 @@ from corollary.evaluate.assignment import ModuleAssignment
 from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MIN_SHARE_AFFECTED
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import ProgramChange
+from corollary.program.dependencies import closed_atoms
 from corollary.program.shapes import symmetric_predicate
 
 
@@ -80,7 +81,7 @@ class AffectedFacts:
     def doubling(self, inserted: Iterable[CompiledRule]) -> list[CompiledRule]:
         """The inserted rules that make a predicate symmetric, few of whose facts have their inverse in I.
 
-        Only those with a stratum that depends on the predicate: it is evaluated from scratch.
+        Only if a stratum negates or aggregates what depends on the predicate: it is evaluated from scratch.
         """
         found = []
         for rule in inserted:
@@ -93,7 +94,7 @@ class AffectedFacts:
 
     def _leads_to_strata(self, rule: CompiledRule) -> bool:
         found = self.predicates([rule])
-        return any(not (r.is_monotone or found.isdisjoint(r.reads)) for r in self._staying)
+        return any(atom.p in found for other in self._staying for atom in closed_atoms(other))
 
     def are_most(self, predicates: set[int]) -> bool:
         """Whether I has few facts of other predicates: see ``MIN_SHARE_AFFECTED``."""
