@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from corollary.columns.key_sort import sort_keys
+from corollary.columns.numbering import numbered
 from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -293,6 +294,18 @@ class Relation:
             return OverlaidRuns(base.by_object_near(ends), added.by_object, removed.by_object, ends)
         return OverlaidRuns(base.keys_near(ends), added.keys, removed.keys, ends)
 
+    def span(self, *, subjects: bool) -> tuple[int, int] | None:
+        """Bounds for all subjects, or for all objects: the least one and the greatest one, or beyond these.
+
+        None if there is no fact, or if the order that begins with them does not exist.
+        """
+        base, added, _ = self._parts
+        if not subjects and not base.has_by_object:
+            return None
+        orders = [part if subjects else part.inverse() for part in (base, added) if len(part)]
+        ends = [int(part.piece(at, at + 1)[0]) >> 32 for part in orders for at in (0, len(part) - 1)]
+        return (min(ends), max(ends)) if ends else None
+
     def some_subjects(self, value: int, most: int) -> Column:
         """Up to ``most`` subjects of an object, equally far apart. Subjects of the overlay may be missing.
 
@@ -425,6 +438,19 @@ class Relation:
         return Relation(base, added, removed)
 
 
+class LocatedRuns(NamedTuple):
+    """The keys beside each row: from ``starts`` on as many as ``counts``, in base, added and removed.
+
+    The places in ``base`` come first, one for each row; then those in ``added``, then those in ``removed``.
+    """
+
+    base: Keys
+    added: Keys
+    removed: Keys
+    starts: Rows
+    counts: Rows
+
+
 class OverlaidRuns(NamedTuple):
     """For every row, the second halves of (base - removed) + added beside the row's end."""
 
@@ -432,6 +458,14 @@ class OverlaidRuns(NamedTuple):
     added: Keys
     removed: Keys
     ends: Column
+
+    def located(self) -> LocatedRuns:
+        """Where the second halves beside each row are."""
+        layers = (self.base, self.added, self.removed)
+        ends, numbers = numbered(self.ends)
+        found = [Runs.of(keys, ends).take(numbers) for keys in layers]
+        starts, counts = (np.concatenate([run[i] for run in found]) for i in (1, 2))
+        return LocatedRuns(*layers, starts, counts)
 
     def common(self, other: OverlaidRuns) -> tuple[Rows, Column]:
         """All (row, value) such that the value is beside both ends of the row. Not sorted.

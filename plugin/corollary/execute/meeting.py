@@ -42,7 +42,7 @@ def join_both(batch: Batch, first: Step, second: Step, facts: Mapping[Age, Tripl
         relation = _relation(batch, step, facts)
         if met != variable or bound not in batch.columns or relation is None:
             return None
-        if inverse and not _is_sorted_soon(relation, batch.size):
+        if inverse and not is_sorted_soon(relation, batch.size):
             return None
         sides.append((relation, batch.columns[bound], inverse))
     relation, column, inverse = sides[0]
@@ -57,7 +57,7 @@ def join_both(batch: Batch, first: Step, second: Step, facts: Mapping[Age, Tripl
     return extended
 
 
-def _is_sorted_soon(relation: Relation, rows: int) -> bool:
+def is_sorted_soon(relation: Relation, rows: int) -> bool:
     """Whether the order by object exists, or the relation has few facts to sort for each of the rows.
 
     The relation keeps the order, once it is made.

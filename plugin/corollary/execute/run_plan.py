@@ -18,6 +18,7 @@ from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
 from corollary.execute.meeting import join_both
 from corollary.execute.next_join import next_join, order_of_groups, slices_of
+from corollary.execute.paths import along_path
 from corollary.execute.tuning import (
     MAX_GUARD_FANOUT,
     MIN_FACTS_PER_GROUP,
@@ -77,6 +78,11 @@ def run(
     current().where = rule
     waiting = plan
     while waiting:
+        is_test = bool(wanted) and batch.columns.keys() >= set(wanted)
+        if (found := along_path(batch, waiting, facts, is_test=is_test)) is not None:
+            batch, waiting = found
+            context.rows += batch.size
+            continue
         if wanted and (read := _tested(waiting, batch, wanted)):
             return _semi_join(waiting, read, facts, rule, context, batch)
         number = next_join(waiting, batch, facts)

@@ -36,6 +36,10 @@ MIN_FANOUT_TO_MEET = 2
 follow each other. Measured with 1,000 rows and fan-outs of 1, 2, 4, 8: 40, 59, 96 and 165 µs one after the
 other, and 53, 57, 64 and 77 at once."""
 
+MIN_ROWS_TO_MEET_HALFWAY = 1024
+MAX_VALUES_MARKED_PER_ROW = 64
+MAX_TABLE_ENTRIES_PER_ROW = 64
+
 MAX_FACTS_SORTED_PER_ROW = 8
 """Facts of a relation for each row of the batch, up to which its order by object is made for such a join. Not
 tuned: to sort 8 facts takes as long as the join of one row with three."""
