@@ -69,6 +69,8 @@ MIN_CANDIDATES_TO_SIFT = 1000
 others are searched, in this layer. Measured: for 1,000 removed facts of CSPA-100k, 3 searches for 40,000
 facts instead of 16 for 450,000."""
 
+MIN_CHECKED_TO_WAIT = 4096
+
 MIN_FACTS_PER_SUPPORTING_FACT = 16
 """Explicit facts for each of the few that may prove the schema: with fewer, this is not tried, because
 materialising the few would take a noticeable part of the time of starting over. Not tuned: in linear time,

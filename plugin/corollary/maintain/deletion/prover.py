@@ -22,6 +22,7 @@ from corollary.evaluate.precedence import Precedence
 from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.strategy import Budget
+from corollary.maintain.tuning import MIN_CHECKED_TO_WAIT
 from corollary.modules.module import Module, feedback, received
 from corollary.program.compile import is_virtual
 
@@ -82,12 +83,13 @@ class Prover:
         """
         inner = self._modules if inner is None else inner
         checked = NOTHING
+        news: dict[int, Delta] = {}
         known = self.proved.but_for(self._coming) if self._coming else self.proved
         wanted = frontier = candidates
-        while frontier:
+        while frontier or news:
             self._budget.spend(len(frontier))
             is_first = not checked
-            frontier, checked = self._prove(frontier, checked | frontier, inner)
+            frontier, checked = self._prove(frontier, checked | frontier, inner, news)
             wanted = checked if is_first else wanted & checked
             if not wanted:
                 return NOTHING
@@ -99,33 +101,36 @@ class Prover:
             frontier = Delta.gathered(read) - checked - self.proved
         return checked
 
-    def _prove(self, frontier: Delta, checked: Delta, inner: Sequence[Module]) -> tuple[Delta, Delta]:
+    def _prove(
+        self, frontier: Delta, checked: Delta, inner: Sequence[Module], news: dict[int, Delta]
+    ) -> tuple[Delta, Delta]:
         """Prove facts of the frontier, and checked facts that follow from these. Returns the rest of both.
 
         Each module that may derive facts of the frontier first rederives these. Then inner modules that may
         derive checked facts receive the facts that other modules proved, and of their own the ``feedback``,
         and propagate them. If these are more than the checked facts, the module rederives the checked facts
-        instead.
+        instead. ``news`` are the facts that modules have not received yet, by the number of the module. They
+        wait for the last frontier while many facts are checked: then few steps propagate them all.
         """
         asked = deriving(self._modules, frontier, self._order)
         receivers = deriving(inner, checked, self._order)
-        modules = [*asked, *(module for module in receivers if module not in asked)]
-        receiving = [number for number, module in enumerate(modules) if module in receivers]
-        news: dict[int, Delta] = {}
-        turns = list(range(len(asked)))  # a heap of numbers: those that are to be asked, and those with news
-        turn = 0
+        to_ask = {number for number, module in enumerate(self._modules) if module in asked}
+        receiving = [number for number, module in enumerate(self._modules) if module in receivers]
+        waits = bool(frontier) and len(checked) >= MIN_CHECKED_TO_WAIT
+        turns = sorted(to_ask if waits else to_ask | news.keys())  # a heap
         is_all = len(frontier) == len(checked)
         while checked and turns:
             check()
             number = heappop(turns)
-            module, returned = modules[number], news.pop(number, NOTHING)
-            if number == turn < len(asked):
-                turn += 1
+            module = self._modules[number]
+            if number in to_ask:
+                to_ask.remove(number)
                 derived = module.rederive(frontier, self.proved)
-                if returned and len(frontier) < len(checked):
-                    news[number] = returned
+                if len(frontier) == len(checked):
+                    news.pop(number, None)
+                elif number in news and not waits:
                     heappush(turns, number)
-            elif len(returned) > len(checked):
+            elif len(returned := news.pop(number)) > len(checked):
                 derived = module.rederive(checked, self.proved)
             else:
                 derived = module.propagate_proved(self.proved, returned, checked)
@@ -135,11 +140,11 @@ class Prover:
             self.proved.add_all(found)
             frontier = checked if is_all else frontier - found
             for number in receiving if checked else ():
-                other = modules[number]
+                other = self._modules[number]
                 part = received(other, found)
                 part = feedback(other, part) if other is module else part
                 if part:
-                    if number not in news and (number < turn or number >= len(asked)):
+                    if not (waits or number in news or number in to_ask):
                         heappush(turns, number)
                     news[number] = news.get(number, NOTHING) | part
         return frontier, checked
