@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import ascending, firsts, pack, seconds
 from corollary.columns.numbering import numbered
+from corollary.columns.pairs import ascending, firsts, pack, seconds
 from corollary.execute.batches import Batch
 from corollary.execute.meeting import is_sorted_soon
 from corollary.execute.tuning import (

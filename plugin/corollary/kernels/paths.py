@@ -22,14 +22,15 @@ def enter(
     least: int, mark: int, table: Rows,
 ) -> None:  # fmt: skip
     """Count the second halves beside a row in the table, from ``mark`` on. Removed keys are subtracted."""
-    last = np.uint64(table.size - 1)
+    last = table.size - 1
     rows = starts.size // LAYERS
     for layer in range(LAYERS):
         keys = base if layer == 0 else added if layer == 1 else removed
         change = -1 if layer == 2 else 1
         start = starts[layer * rows + row]
         for place in range(start, start + counts[layer * rows + row]):
-            slot = min((keys[place] & np.uint64(0xFFFFFFFF)) - np.uint64(least), last)
+            slot = min(np.int64(keys[place] & np.uint64(0xFFFFFFFF)) - least, last)
+            slot = last if slot < 0 else slot
             table[slot] = max(table[slot], mark) + change
 
 
@@ -45,14 +46,14 @@ def meet_halfway(
     Row r is in group ``groups[r]``, group g has the left nodes ``firsts[g]`` to ``firsts[g + 1]``. What is
     beside a left node is given by ``starts`` and ``counts`` in ``base``, ``added`` and ``removed``, one after
     the other; ``other_starts`` and so on are for the right ends of the rows. Values are marked in the table: its first entry is
-    for the id ``least``, and its last one for all ids that are beyond it, which are in no result.
+    for the id ``least``, and its last one for all ids beyond its range, which are in no result.
     ``only_first``: at most one value for each row. Returns the number of results, which ascend in the row.
     Precondition: ``table`` is all zero; there is room for all results.
     Cost: a step for each value beside a left node whenever the group changes from one row to the next, and
     for each value beside a right end.
     """
     low = np.uint64(0xFFFFFFFF)
-    last = np.uint64(table.size - 1)
+    last = table.size - 1
     at = 0
     mark = 0
     for row in range(groups.size):
@@ -67,8 +68,8 @@ def meet_halfway(
             start = other_starts[layer * groups.size + row]
             for place in range(start, start + other_counts[layer * groups.size + row]):
                 key = keys[place]
-                slot = (key & low) - np.uint64(least)
-                if slot >= last or table[slot] <= mark or (only_first and at > before):
+                slot = np.int64(key & low) - least
+                if slot < 0 or slot >= last or table[slot] <= mark or (only_first and at > before):
                     continue
                 if layer == 0 and other_removed.size > 0:
                     found = np.searchsorted(other_removed, key)

@@ -70,6 +70,9 @@ others are searched, in this layer. Measured: for 1,000 removed facts of CSPA-10
 facts instead of 16 for 450,000."""
 
 MIN_CHECKED_TO_WAIT = 4096
+"""Checked facts of a search from which on proved facts are propagated after the last frontier. Not tuned.
+Measured: for 1,000 removed facts of CSPA-100k, 57 steps of propagation instead of 398, while 5 % more facts
+are checked."""
 
 MIN_FACTS_PER_SUPPORTING_FACT = 16
 """Explicit facts for each of the few that may prove the schema: with fewer, this is not tried, because
