@@ -18,7 +18,7 @@ from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
 from corollary.execute.meeting import join_both
 from corollary.execute.next_join import next_join, order_of_groups, slices_of
-from corollary.execute.paths import along_path
+from corollary.execute.path_ends import along_path
 from corollary.execute.tuning import (
     MAX_GUARD_FANOUT,
     MIN_FACTS_PER_GROUP,

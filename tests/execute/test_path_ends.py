@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.execute.test_meeting import pairs, relations
 
 from corollary.columns import Relation, TripleIndex
-from corollary.execute import paths
+from corollary.execute import path_ends
 from corollary.execute.batches import Batch, join
-from corollary.execute.paths import along_path
+from corollary.execute.path_ends import along_path
 from corollary.plan.steps import Age, Join
 from corollary.program.compile import Atom
 
@@ -23,8 +23,8 @@ ALL = Age.ALL
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """No batch is too small, and no path is too expensive."""
     for name, value in (("MIN_ROWS_TO_MEET_HALFWAY", 1), ("MAX_VALUES_MARKED_PER_ROW", 1 << 20)):
-        monkeypatch.setattr(paths, name, value)
-    monkeypatch.setattr(paths, "MAX_TABLE_ENTRIES_PER_ROW", 1 << 20)
+        monkeypatch.setattr(path_ends, name, value)
+    monkeypatch.setattr(path_ends, "MAX_TABLE_ENTRIES_PER_ROW", 1 << 20)
 
 
 def rows_of(batch: Batch) -> set[tuple[int, ...]]:
@@ -64,8 +64,8 @@ def test_a_path_is_found_where_joins_find_one(
     found = along_path(batch, steps, facts, is_test=is_test)
     assert found is not None
     result, rest = found
-    for step in rest:
-        assert isinstance(step, Join)
-        result = join(result, step.atom, facts[ALL])
+    for left in rest:
+        assert isinstance(left, Join)
+        result = join(result, left.atom, facts[ALL])
     assert rows_of(result) == rows_of(expected)
     assert result.size == len(rows_of(expected)) if is_test else result.size == expected.size

@@ -27,7 +27,7 @@ from corollary.execute.tuning import (
     MIN_ROWS_TO_MEET_HALFWAY,
 )
 from corollary.kernels.limits import reserve
-from corollary.kernels.paths import meet_halfway
+from corollary.kernels.halfway import meet_halfway
 from corollary.kernels.sorted import Column, Rows
 from corollary.plan.steps import Age, Join, Plan
 
@@ -104,7 +104,7 @@ def _met(
 
 
 def _path(batch: Batch, steps: Plan, facts: Mapping[Age, TripleIndex], start: int) -> list[Edge]:
-    """The steps in the order of a path from a variable of the batch to another one; none if they are no path."""
+    """The steps in the order of a path from one variable of the batch to another; none if they are none."""
     waiting, edges, at, met = list(steps), list[Edge](), start, {start}
     while waiting:
         step = next((s for s in waiting if isinstance(s, Join) and at in (s.atom.s, s.atom.o)), None)

@@ -29,8 +29,9 @@ def enter(
         change = -1 if layer == 2 else 1
         start = starts[layer * rows + row]
         for place in range(start, start + counts[layer * rows + row]):
-            slot = min(np.int64(keys[place] & np.uint64(0xFFFFFFFF)) - least, last)
-            slot = last if slot < 0 else slot
+            slot = np.int64(keys[place] & np.uint64(0xFFFFFFFF)) - least
+            if slot < 0 or slot > last:
+                slot = np.int64(last)
             table[slot] = max(table[slot], mark) + change
 
 
@@ -41,12 +42,12 @@ def meet_halfway(
     other: Keys, other_added: Keys, other_removed: Keys, other_starts: Rows, other_counts: Rows,
     least: int, table: Rows, only_first: bool, rows: Rows, values: Column,
 ) -> int:  # fmt: skip
-    """All (row, value) such that the value is beside a left node of the row's group, and beside its right end.
+    """All (row, value) such that the value is beside a left node of the row's group and its right end.
 
     Row r is in group ``groups[r]``, group g has the left nodes ``firsts[g]`` to ``firsts[g + 1]``. What is
     beside a left node is given by ``starts`` and ``counts`` in ``base``, ``added`` and ``removed``, one after
-    the other; ``other_starts`` and so on are for the right ends of the rows. Values are marked in the table: its first entry is
-    for the id ``least``, and its last one for all ids beyond its range, which are in no result.
+    the other; ``other_starts`` and so on are for the right ends of the rows. Values are marked in the table:
+    its first entry is for the id ``least``, its last one for ids beyond its range, which are in no result.
     ``only_first``: at most one value for each row. Returns the number of results, which ascend in the row.
     Precondition: ``table`` is all zero; there is room for all results.
     Cost: a step for each value beside a left node whenever the group changes from one row to the next, and
