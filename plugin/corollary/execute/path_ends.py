@@ -26,8 +26,8 @@ from corollary.execute.tuning import (
     MAX_VALUES_MARKED_PER_ROW,
     MIN_ROWS_TO_MEET_HALFWAY,
 )
-from corollary.kernels.limits import reserve
 from corollary.kernels.halfway import meet_halfway
+from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Rows
 from corollary.plan.steps import Age, Join, Plan
 
