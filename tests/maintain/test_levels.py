@@ -25,7 +25,8 @@ from corollary.language import IRI, parse_program
 from corollary.language.model import OWL, RDF_TYPE, RDFS
 from corollary.maintain import final_schema
 from corollary.maintain.deletion import backward_forward
-from corollary.maintain.deletion.prover import Prover, deriving
+from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.deletion.routes import deriving
 from corollary.modules import inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary

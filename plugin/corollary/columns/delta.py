@@ -65,6 +65,9 @@ class Delta(TripleIndex):
             relation, parts = rest[predicate], candidates[predicate]
             if parts and (chosen := contains(gathered(parts), relation.pairs().keys)).any():
                 del rest[predicate]
+                if chosen.all():
+                    found[predicate] = relation
+                    continue
                 _pick(relation, chosen, predicate, found)
                 _pick(relation, ~chosen, predicate, rest)
         return (_shared(found), _shared(rest)) if found else (NOTHING, self)
@@ -84,6 +87,11 @@ class Delta(TripleIndex):
         if len(wanted) == len(self._relations):
             return self
         return _shared({predicate: self._relations[predicate] for predicate in wanted}) if wanted else NOTHING
+
+    def compressed(self) -> Delta:
+        """The facts of the compressed relations."""
+        found = {p: relation for p, relation in self._relations.items() if relation.is_compressed}
+        return _shared(found) if found else NOTHING
 
     def all_predicates(self) -> list[int]:
         """The predicates: all have facts."""
@@ -106,13 +114,13 @@ class Delta(TripleIndex):
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
             small, large = relation, other.relation(predicate)
-            if small is large or small.is_compressed:
+            if small is large:
+                found[predicate] = small
+            elif small.is_compressed:
                 if len(common := small.less(small.less(large))):
                     found[predicate] = common
-                continue
-            if small.size > large.size:
-                small, large = large, small
-            if small.size:
+            elif large.size:
+                small, large = (large, small) if small.size > large.size else (small, large)
                 _pick(small, large.contains(small.pairs().keys), predicate, found)
         return _shared(found)
 

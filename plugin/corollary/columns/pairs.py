@@ -225,7 +225,19 @@ def union(left: Keys, right: Keys) -> Keys:
         reserve(left.nbytes + right.nbytes)
     if left.size < right.size:
         left, right = right, left
+    if right.size == 1:
+        return _with_one(left, right)
     return _of_two(left, right, np.empty(left.size + right.size, np.uint64), union_kernel, is_union=True)
+
+
+def _with_one(left: Keys, key: Keys) -> Keys:
+    """The union of a set and a set of one key."""
+    place = int(left.searchsorted(key)[0])
+    if place < left.size and left[place] == key[0]:
+        return left
+    found: Keys = np.empty(left.size + 1, np.uint64)
+    found[:place], found[place], found[place + 1 :] = left[:place], key[0], left[place:]
+    return found
 
 
 def _of_two(

@@ -205,6 +205,10 @@ class Relation:
     def contains(self, keys: Keys) -> Mask:
         """A mask of the packed facts that are present."""
         base, added, removed = self._parts
+        if keys.size == 1:
+            found: Mask = np.zeros(1, np.bool_)
+            found[0] = self.has_key(int(keys[0]))
+            return found
         return contains(base.keys_around(keys), keys, added.keys, removed.keys)
 
     def common(self, keys: Keys) -> Keys:
@@ -279,11 +283,15 @@ class Relation:
 
     def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
         """All (row, object) such that (subjects[row], object) is a fact, as two columns. Not sorted."""
+        if subjects.size == 1:
+            return _of_one_row(self.column_of_objects(int(subjects[0])))
         base, added, removed = self._parts
         return _overlaid_join(base.keys_near(subjects), added.keys, removed.keys, subjects)
 
     def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
         """All (row, subject) such that (subject, objects[row]) is a fact, as two columns. Not sorted."""
+        if objects.size == 1:
+            return _of_one_row(self.column_of_subjects(int(objects[0])))
         base, added, removed = self._parts
         return _overlaid_join(base.by_object_near(objects), added.by_object, removed.by_object, objects)
 
@@ -380,8 +388,11 @@ class Relation:
 
     def has(self, subject: int, value: int) -> bool:
         """Whether (subject, value) is a fact."""
+        return self.has_key(subject << 32 | value)
+
+    def has_key(self, key: int) -> bool:
+        """Whether a packed fact is present."""
         base, added, removed = self._parts
-        key = subject << 32 | value
         if base.has(key):
             return removed is NO_PAIRS or not removed.has(key)
         return added is not NO_PAIRS and added.has(key)
@@ -499,6 +510,11 @@ def _overlaid_column(base: Column, added: Column, removed: Column) -> Column:
     if removed.size:
         base = base[~among(base, removed)]
     return np.concatenate((base, added)) if added.size else base
+
+
+def _of_one_row(values: Column) -> tuple[Rows, Column]:
+    """The values that are beside the only row of a join."""
+    return np.zeros(values.size, np.int64), values
 
 
 def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> Rows:

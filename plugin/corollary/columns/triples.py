@@ -117,6 +117,11 @@ class TripleIndex:
         """The relation of a predicate, which may be empty."""
         return self._relations.get(predicate, EMPTY)
 
+    def present_among(self, predicates: Iterable[int]) -> list[int]:
+        """Those of some predicates that have facts."""
+        get = self._relations.get
+        return [predicate for predicate in predicates if (found := get(predicate)) is not None and found.size]
+
     def relations_of(self, predicates: Iterable[int]) -> dict[int, Relation]:
         """The relations of the given predicates, without those that never had facts in this index."""
         relations = self._relations
@@ -247,6 +252,8 @@ class TripleIndex:
             more = new.relation(predicate)
             if more.is_compressed:
                 self.replace(predicate, more.plus(self.keys(predicate)), more)
+            elif not self.relation(predicate).size:
+                self.replace(predicate, more)
             else:
                 self.add(predicate, more.pairs())
 

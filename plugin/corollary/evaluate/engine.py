@@ -75,7 +75,8 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
-    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one.
+    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``routes``
+    what searches for proofs have looked up (``maintain.deletion.routes``).
     ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
@@ -119,6 +120,7 @@ class Engine:
         self._precedence: KnownPrecedence | None = None
         self.schema_proof = KnownSchemaProof()
         self.remembered: object = None
+        self.routes: object = None
         index = (explicit if closed is None else closed).snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:

@@ -170,7 +170,11 @@ class Fixpoint:
             for position, objects in self._readers(predicate):
                 if has_any(relation, objects):
                     found.setdefault(position, {})[predicate] = relation
-        return {position: Delta.of_relations(part) for position, part in sorted(found.items())}
+        size = len(facts.all_predicates())
+        return {
+            position: facts if len(part) == size else Delta.of_relations(part)
+            for position, part in sorted(found.items())
+        }
 
     def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
         """The positions of the modules that read a predicate, each with the objects that it reads."""

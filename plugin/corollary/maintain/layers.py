@@ -72,6 +72,15 @@ class Layers:
                     found.setdefault(layer, {})[predicate] = Relation(Pairs(keys[layers == layer]))
         return {layer: Delta.of_relations(part) for layer, part in found.items()}
 
+    def has_all(self, layer: int, facts: Delta) -> bool:
+        """Whether all facts are of one layer."""
+        for predicate in facts.all_predicates():
+            relation = facts.relation(predicate)
+            found = self._of(predicate, NO_KEYS if relation.is_compressed else relation.pairs().keys)
+            if np.any(found != layer) if isinstance(found, np.ndarray) else found != layer:
+                return False
+        return True
+
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
         """The layer of facts of one predicate: a number for all of them, or an array with one for each."""
         if predicate != self._rdf_type:

@@ -66,21 +66,23 @@ class Report:
     stages: list[Stage] = field(default_factory=list)
     seconds: float = 0.0
     reason: str = ""
+    _by_name: dict[tuple[str, str], Stage] = field(default_factory=dict, repr=False, compare=False)
 
     def recomputed(self, strategy: str, error: Exception | None) -> None:
         """Record that the transaction was recomputed, because of ``error`` if any. Stages are dropped."""
         self.strategy = strategy
         self.stages.clear()
+        self._by_name.clear()
         if error is not None:
             self.reason = str(error)
 
     def at(self, stage: str, module: str) -> Stage:
         """The line of a module in a stage; a new one if there is none."""
-        for line in self.stages:
-            if line.module == module and line.stage == stage:
-                return line
-        self.stages.append(Stage(stage, module))
-        return self.stages[-1]
+        line = self._by_name.get((stage, module))
+        if line is None:
+            line = self._by_name[stage, module] = Stage(stage, module)
+            self.stages.append(line)
+        return line
 
     def timed(self, stage: str, module: str) -> Timing:
         """As ``at``; the time until the block ends is added to the line."""
@@ -88,7 +90,9 @@ class Report:
 
     def as_dict(self) -> dict[str, object]:
         """The report as JSON-ready data."""
-        return asdict(self)
+        found = asdict(self)
+        del found["_by_name"]
+        return found
 
     def __str__(self) -> str:
         rows = self._rows()

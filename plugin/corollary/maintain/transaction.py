@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -59,6 +60,9 @@ class LayerDeletion(Protocol):
     @property
     def proved(self) -> TripleIndex:
         """Facts that have a proof from E and the layers below."""
+
+    def may_postpone(self, candidates: Delta) -> bool:
+        """Whether ``postponed`` may return some."""
 
     def postponed(self, candidates: Delta) -> Delta:
         """Those to decide later, all at once: when no other candidates of their level are left.
@@ -164,6 +168,7 @@ class _Transaction:
         self._modules = work.modules
         self._refusing = [m for m in work.modules if type(m).refuse_loss is not Module.refuse_loss]
         self._pending: dict[int, Delta] = {}  # by the number of the module
+        self._holding: list[int] = []  # the numbers of the modules that may hold conclusions back
         self._rules_are_applied = work.request.program is work.request.before.program
 
     def run(self) -> MaterialisedView:
@@ -216,8 +221,12 @@ class _Transaction:
         module overdeleted, by its number.
         """
         stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
+        self._holding = [
+            n for n, m in enumerate(self._modules) if type(m).holds_back is not Module.holds_back
+        ]
         universe = self._index.snapshot()
-        universe.add_all(Delta.of(self._work.deleted) - universe)
+        if self._work.deleted.all_predicates():
+            universe.add_all(Delta.of(self._work.deleted) - universe)
         deleted = TripleIndex()
         known = [deleted, self._work.deleted, strategy.proved]
         if layer == SCHEMA:
@@ -249,6 +258,8 @@ class _Transaction:
         candidates = self._work.dequeue_candidates(layer, strategy.order)
         if not candidates:
             return self._work.dequeue_postponed()
+        if not strategy.may_postpone(candidates):
+            return candidates
         with self._report.timed(self._layers.name(layer), line):
             postponed = strategy.postponed(candidates)
         self._work.postpone(postponed)
@@ -278,7 +289,8 @@ class _Transaction:
                 raise CannotFollow("a closure too large to list loses facts")
             while strategy.spares(module, lost):
                 lost = module.spare(lost, facts, strategy.proved)
-        return Delta.gathered(candidates) | Delta.of_relations(lost)
+        found = Delta.gathered(candidates)
+        return found | Delta.of_relations(lost) if lost else found
 
     def _release(
         self,
@@ -289,13 +301,12 @@ class _Transaction:
         named: dict[int, Delta],
     ) -> None:
         """Enqueue what modules held back of predicates below the least level of the candidates."""
-        least = self._work.least_level(layer, order)
-        for number, module in enumerate(self._modules):
+        for number in self._holding:
+            module = self._modules[number]
             if module.holds_back:
+                least = self._work.least_level(layer, order)
                 with self._report.timed(self._layers.name(layer), module.name):
-                    found = module.release(
-                        self._index, lambda predicate: order.level(predicate) < least, proved
-                    )
+                    found = module.release(self._index, partial(order.is_below, least), proved)
                     self._enqueue(Delta.gathered(found), number, layer, known, named)
 
     def _enqueue(
@@ -312,8 +323,8 @@ class _Transaction:
         if not found:
             return
         if not (self._rules_are_applied and self._modules[number].concludes_facts):
-            listed = found.only(lambda predicate: not found.relation(predicate).is_compressed)
-            found = (found - listed) | (listed & self._index)
+            compressed = found.compressed()
+            found = compressed | ((found - compressed) & self._index)
         found = self._work.enqueue_candidates(found, layer)
         named[number] = named.get(number, NOTHING) | found
 
@@ -332,8 +343,8 @@ class _Transaction:
         """
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
-            compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
-            listed = candidates - compressed
+            compressed = candidates.compressed()
+            listed = candidates - compressed if compressed else candidates
             if not named and strategy.order is None:  # a search may cost more than starting over
                 self._refuse_loss(listed)
             unproved = strategy.unproved(listed) if listed else NOTHING
@@ -342,7 +353,7 @@ class _Transaction:
                 self._refuse_other_derivations(compressed, named, is_ordered=strategy.order is not None)
                 unproved |= compressed
             strategy.charge(len(unproved))
-            if self._layers.split(unproved).keys() - {layer}:
+            if not self._layers.has_all(layer, unproved):
                 raise LayerOrderViolated(BACKWARD)
             own = {number: facts & unproved for number, facts in named.items()}
             for number, facts in named.items():
@@ -351,10 +362,11 @@ class _Transaction:
             if not named:
                 line.judged(len(candidates), len(judged))
             line.deleted += len(unproved) - len(judged)
-            for predicate in unproved.all_predicates():
-                self._engine.fixpoint.exclude(predicate, unproved.relation(predicate))
-            self._notify(unproved, own)
-            deleted.add_all(unproved)
+            if unproved:
+                for predicate in unproved.all_predicates():
+                    self._engine.fixpoint.exclude(predicate, unproved.relation(predicate))
+                self._notify(unproved, own)
+                deleted.add_all(unproved)
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""

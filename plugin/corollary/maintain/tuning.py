@@ -93,3 +93,7 @@ SECONDS_PER_DERIVATION = 0.1e-6  # measured: counting anew on LUBM-1, categories
 MAX_DERIVATIONS = 200_000_000
 """Derivations that one transaction counts or subtracts if counting was asked for: some 20 seconds. Not tuned:
 at ``SECONDS_PER_DERIVATION``."""
+
+MAX_PREDICATE_SETS_KEPT = 1000
+"""Sets of predicates for which the modules to ask are kept. Not tuned: removals have a few dozen sets; this
+bounds the memory of a long run."""

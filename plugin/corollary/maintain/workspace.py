@@ -103,12 +103,14 @@ class Workspace:
         found, later = self._candidates.pop(layer, NOTHING), NOTHING
         if order is not None and found:
             found, later = order.first(found)
-            level = order.level(found.all_predicates()[0])
-            if self._postponed and order.level(self._postponed.all_predicates()[0]) < level:
-                found, later = NOTHING, found | later
+            if self._postponed:
+                level = order.level(found.all_predicates()[0])
+                if order.level(self._postponed.all_predicates()[0]) < level:
+                    found, later = NOTHING, found | later
         if later:
             self._candidates[layer] = later
-        self._postponed -= found
+        if self._postponed:
+            self._postponed -= found
         return found
 
     def postpone(self, candidates: Delta) -> None:
@@ -131,11 +133,12 @@ class Workspace:
             proved.add_all(self.layers.split(axioms).get(SCHEMA, NOTHING) - proved)
             return proved
         proved = self.request.explicit.snapshot()
-        proved.add_all(axioms - proved)
-        proved.add_all(self.concluded.get(layer, NOTHING) - proved)
+        for facts in (axioms, self.concluded.get(layer, NOTHING)):
+            if facts:
+                proved.add_all(facts - proved)
         if with_schema and layer == DATA:
             proved.share(schema.predicates, self.index)
-            proved.add_all(schema.of(self.index) - proved)
+            proved.add_all(schema.types_among(self.index) - proved)
         return proved
 
     def _may_rederive(self, module: Module, number: int, deleted: Delta) -> bool:

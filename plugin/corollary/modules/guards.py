@@ -77,20 +77,24 @@ class Guards:
     def of(self, facts: TripleIndex) -> Delta:
         """All guards among the facts."""
         found = facts.relations_of(self.predicates)
-        types = facts.relation(self._rdf_type)
-        if self.has_any_class:
-            found[self._rdf_type] = types
-        elif types.size:
-            found[self._rdf_type] = self._among_types(types)
+        found[self._rdf_type] = self._among_types(facts.relation(self._rdf_type))
         return Delta.of_relations(found)
+
+    def types_among(self, facts: TripleIndex) -> Delta:
+        """The types among the facts that are guards."""
+        return Delta.of_relations({self._rdf_type: self._among_types(facts.relation(self._rdf_type))})
 
     def _among_types(self, types: Relation) -> Relation:
         """The types of named classes. The same relation for the same types: the last is kept."""
+        if self.has_any_class or not types.size:
+            return types
         last = self._last
         if last is None or last[0] is not types:
             rows, subjects = types.subjects_of(self._classes)
-            last = (types, Relation(Pairs.of(pack(subjects, self._classes[rows]))))
-            self._last = last
+            guards = Relation(Pairs.of(pack(subjects, self._classes[rows])))
+            if last is not None and np.array_equal(last[1].pairs().keys, guards.pairs().keys):
+                guards = last[1]
+            last = self._last = (types, guards)
         return last[1]
 
     def mask(self, predicate: int, facts: Pairs) -> Mask:

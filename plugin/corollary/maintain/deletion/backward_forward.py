@@ -7,17 +7,19 @@ Proofs in the data layer need a schema that is final. Where data leads to schema
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
-from corollary.evaluate.precedence import VALUES, Precedence
+from corollary.evaluate.precedence import Precedence
 from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds, most_checks
 from corollary.maintain.deletion.dred import DRed, DRedLayer
-from corollary.maintain.deletion.prover import Prover, deriving, may_derive
+from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
@@ -91,17 +93,22 @@ class BackwardForwardLayer:
         self.order = engine.precedence(work.before) if is_ordered else None
         self._work = work
         self._modules = engine.schema_modules if layer == SCHEMA else work.modules
+        if self.order is None:
+            self._routes = Routes(self._modules, None)
+        else:
+            self._routes = Routes.of(engine, self.order, work.layers)
         coming = work.start.added.all_predicates()
-        self._prover = Prover(self._modules, self.proved, work.checks, coming, self.order)
-        self._tracking = [m for m in self._modules if type(m).lose_track is not Module.lose_track]
-        self._witnessing = [m for m in self._modules if type(m).witnesses is not Module.witnesses]
+        self._prover = Prover(self._modules, self.proved, work.checks, coming, self._routes)
         self._settled = 0
         self._closed: set[int] = set()
         self._has_spared = False
-        self._one_step: dict[int, bool] = {}
-        self._inner_modules: dict[int, list[Module]] = {}
         self._hopeless: Delta = NOTHING
         self._sifts = False
+
+    def may_postpone(self, candidates: Delta) -> bool:
+        """If they are many, or once they were, in this layer."""
+        self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
+        return self._sifts and self.order is not None
 
     def postponed(self, candidates: Delta) -> Delta:
         """Of many candidates to search for, those that an instance over I still derives.
@@ -112,14 +119,13 @@ class BackwardForwardLayer:
         Most types follow from others in one step, and are not sifted: that would look at them twice.
         """
         order = self.order
-        self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
-        if order is None or not self._sifts:
+        if order is None or not self.may_postpone(candidates):
             return NOTHING
         searched = candidates.only(
             lambda p: p in order.recursive and p not in order.alone and not self._is_decided_in_one_step(p)
         )
         hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
-        for module in deriving(self._modules, hopeless, order):
+        for module in self._routes.deriving(hopeless):
             if hopeless and not module.keeps_state:
                 check()
                 hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
@@ -146,6 +152,8 @@ class BackwardForwardLayer:
         self._settle(order, order.level(candidates.all_predicates()[0]))
         plain = candidates.only(self._is_decided_in_one_step)
         found = self._unproved_in_one_step(order, plain)
+        if plain is candidates:
+            return found
         searched = candidates - plain
         for predicate in searched.all_predicates():
             wanted, module = searched.only(predicate.__eq__), self._closing(order, predicate)
@@ -154,30 +162,16 @@ class BackwardForwardLayer:
                 found |= self._unproved_of_closed(order, module, predicate, wanted)
             elif self._work.before.relation(predicate).is_compressed:
                 searched = searched.only(predicate.__ne__)
-                found |= self._unproved_of_compressed(order, predicate, wanted)
+                found |= self._unproved_of_compressed(predicate, wanted)
         found |= self._hopeless
         searched -= self._hopeless
         self._hopeless = NOTHING
-        inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
+        inner = {id(m): m for p in searched.all_predicates() for m in self._routes.inner(p)}
         return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
 
     def _is_decided_in_one_step(self, predicate: int) -> bool:
-        """Whether one step from proved facts proves all that follows, of a predicate of the present level.
-
-        True if the predicate does not depend on itself. Also if its group only depends on itself by modules
-        that follow their rules in one step: from explicit facts, and from predicates that are not entered.
-        """
-        order = self.order
-        assert order is not None
-        if predicate not in order.recursive:
-            return True
-        if predicate not in self._one_step:
-            group = order.group_of(predicate)
-            closing = {module.name for module in self._modules if module.closes_premises}
-            self._one_step[predicate] = len(self._work.layers.data_among(group)) == len(group) and all(
-                other not in order.entered or order.modules_deriving(other) <= closing for other in group
-            )
-        return self._one_step[predicate]
+        """See ``Routes``."""
+        return self._routes.is_decided_in_one_step(predicate, self._work.layers)
 
     def _unproved_in_one_step(self, order: Precedence, candidates: Delta) -> Delta:
         """The candidates without a proof in one step: first those that do not depend on their group.
@@ -187,7 +181,7 @@ class BackwardForwardLayer:
         if not candidates:
             return NOTHING
         first = candidates.only(lambda predicate: predicate not in order.entered)
-        lost = self._after_one_step(first, deriving(self._modules, first, order))
+        lost = self._after_one_step(first, self._routes.deriving(first))
         rest = candidates - first
         if not rest:
             return lost
@@ -197,7 +191,7 @@ class BackwardForwardLayer:
         for predicate in left.keys() & lost.all_predicates():
             left[predicate] = left[predicate].minus_present(lost.relation(predicate).pairs())
         self.proved.complete_from(decided, TripleIndex(left))
-        return lost | self._after_one_step(rest, deriving(self._modules, rest, order))
+        return lost | self._after_one_step(rest, self._routes.deriving(rest))
 
     def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
         """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""
@@ -235,29 +229,15 @@ class BackwardForwardLayer:
     def _settle(self, order: Precedence, level: int) -> None:
         """Prove all facts of lower levels. Those without a level are explicit."""
         if level > self._settled:
-            lower = [p for found in order.by_level[self._settled : level] for p in found]
+            lower = chain.from_iterable(order.by_level[self._settled : level])
             self._settled, index = level, self._work.index
-            present = [predicate for predicate in lower if index.relation(predicate).size]
-            self.proved.complete_from(self._work.layers.data_among(present), index)
+            self.proved.complete_from(self._work.layers.data_among(index.present_among(lower)), index)
 
     def _closing(self, order: Precedence, predicate: int) -> Module | None:
         """The module that closes a predicate alone and knows its external facts, if there is one."""
-        inner = self._inner(order, predicate) if predicate in order.alone else ()
+        inner = self._routes.inner(predicate) if predicate in order.alone else ()
         found = (module for module in inner if module.external(predicate) is not None)
         return next(found, None) if len(inner) == 1 else None
-
-    def _inner(self, order: Precedence, predicate: int) -> Sequence[Module]:
-        """The modules by whose rules a predicate depends on predicates of its group."""
-        key = order.groups.get(predicate, predicate)
-        if key not in self._inner_modules:
-            names, group = order.recursive[predicate], set(order.group_of(predicate))
-            self._inner_modules[key] = [
-                module
-                for module in self._modules
-                if (module.name in names and may_derive(module, group))
-                or (VALUES in names and not module.rules)
-            ]
-        return self._inner_modules[key]
 
     def _unproved_of_closed(self, order: Precedence, module: Module, predicate: int, wanted: Delta) -> Delta:
         """The wanted facts without a proof, of a predicate that depends on itself by one module only."""
@@ -275,13 +255,13 @@ class BackwardForwardLayer:
             self.proved.share((predicate,), remaining)
         given = (wanted & request.explicit) | (wanted & engine.axioms)
         self.proved.add_all(given)
-        others = [other for other in deriving(self._modules, wanted, order) if other is not module]
+        others = [other for other in self._routes.deriving(wanted) if other is not module]
         left = self._after_one_step(wanted - given, others)
         lost = self._after_one_step(left, [module])
         module.note_external(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
         return lost
 
-    def _unproved_of_compressed(self, order: Precedence, predicate: int, wanted: Delta) -> Delta:
+    def _unproved_of_compressed(self, predicate: int, wanted: Delta) -> Delta:
         """The wanted facts without a proof, of a compressed predicate that other modules derive too.
 
         Of the facts from which all others follow, those are proved that other modules derive in one step from
@@ -292,7 +272,7 @@ class BackwardForwardLayer:
 
             q symmetric and transitive, a q b explicit: b q a is proved by inverting it
         """
-        self._lose_track({predicate})
+        self._lose_track(wanted)
         for module in self._modules:
             basis = module.basis(predicate)
             if basis is None or not wanted:
@@ -305,14 +285,13 @@ class BackwardForwardLayer:
             open_ = NOTHING
             for other in others:
                 open_ |= Delta.gathered(other.rederive(wanted, rest))
-            return (wanted - open_) | self._by_search(open_, self._inner(order, predicate))
-        return self._by_search(wanted, self._inner(order, predicate))  # copies, no paths
+            return (wanted - open_) | self._by_search(open_, self._routes.inner(predicate))
+        return self._by_search(wanted, self._routes.inner(predicate))  # copies, no paths
 
-    def _lose_track(self, predicates: set[int]) -> None:
-        """Notify all modules that facts of some predicates, and of those beside them, lose derivations."""
-        if self.order is not None:
-            predicates = predicates | self.order.beside(predicates)
-        for module in self._tracking:
+    def _lose_track(self, facts: Delta) -> None:
+        """Notify the modules that facts of these predicates, and of those beside them, lose derivations."""
+        predicates = self._routes.with_beside(facts)
+        for module in self._routes.tracking:
             for predicate in predicates:
                 module.lose_track(predicate)
 
@@ -323,13 +302,14 @@ class BackwardForwardLayer:
                 break
             check()
             found = Delta.gathered(module.rederive(wanted, self.proved))
-            self.proved.add_all(found)
-            wanted -= found
+            if found:
+                self.proved.add_all(found)
+                wanted -= found
         return wanted
 
     def _prove_some(self, witnesses: Delta) -> None:
         """Prove some witnesses by the first module that can."""
-        for module in deriving(self._modules, witnesses, self.order):
+        for module in self._routes.deriving(witnesses):
             found = Delta.gathered(module.rederive(witnesses, self.proved))
             if found:
                 self.proved.add_all(found)
@@ -342,9 +322,9 @@ class BackwardForwardLayer:
         """
         if not wanted:
             return wanted
-        self._lose_track(set(wanted.all_predicates()))
+        self._lose_track(wanted)
         few: Candidates = {}
-        for module in self._witnessing:
+        for module in self._routes.witnessing:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))
         if few:
             self._prove_some(Delta.among(few, self._work.index) - wanted - self.proved)

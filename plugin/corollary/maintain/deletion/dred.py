@@ -76,6 +76,10 @@ class DRedLayer:
         self._layer = layer
         self._budget = budget
 
+    def may_postpone(self, candidates: Delta) -> bool:
+        """No."""
+        return False
+
     def postponed(self, candidates: Delta) -> Delta:
         """None."""
         return NOTHING

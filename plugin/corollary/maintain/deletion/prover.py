@@ -14,41 +14,16 @@ Invariant: every fact in ``proved`` has a proof from E after the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from heapq import heappop, heappush
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
-from corollary.evaluate.precedence import Precedence
 from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
+from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.strategy import Budget
 from corollary.maintain.tuning import MIN_CHECKED_TO_WAIT
 from corollary.modules.module import Module, feedback, received
-from corollary.program.compile import is_virtual
-
-
-def deriving(modules: Sequence[Module], facts: Delta, order: Precedence | None) -> Sequence[Module]:
-    """The modules that may derive some of the facts; without an ``order``, all.
-
-    Modules without rules derive virtual facts.
-    """
-    if order is None:
-        return modules
-    predicates = set(facts.all_predicates())
-    names = set[str]().union(*map(order.modules_deriving, predicates))
-    has_virtual = any(map(is_virtual, predicates))
-    return [
-        module
-        for module in modules
-        if (module.name in names and may_derive(module, predicates)) or (has_virtual and not module.rules)
-    ]
-
-
-def may_derive(module: Module, predicates: Set[int]) -> bool:
-    """Whether a module may derive facts of some predicates: unknown, so true, unless it has one rule."""
-    return not module.has_one_rule or any(
-        head.p < 0 or head.p in predicates for rule in module.rules for head in rule.heads
-    )
 
 
 class Prover:
@@ -60,17 +35,18 @@ class Prover:
         proved: TripleIndex,
         budget: int,
         coming: Collection[int],
-        order: Precedence | None = None,
+        routes: Routes | None = None,
     ) -> None:
         """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
-        ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet. With an
-        ``order``, only modules that derive facts of a predicate are asked for them.
+        ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet. With ``routes``,
+        only modules that derive facts of a predicate are asked for them.
         """
         self.proved = proved
-        self._order = order
+        self._routes = Routes(modules, None) if routes is None else routes
         self._coming = coming
         self._modules = modules
+        self._numbers = {id(module): number for number, module in enumerate(modules)}
         self._budget = Budget(budget, "proofs would look at too many facts")
 
     def unproved(self, candidates: Delta, facts: TripleIndex, inner: Sequence[Module] | None = None) -> Delta:
@@ -94,7 +70,9 @@ class Prover:
             if not wanted:
                 return NOTHING
             read: Candidates = {}
-            for module in deriving(inner, frontier, self._order):
+            for module in self._routes.deriving(frontier):
+                if module not in inner:
+                    continue
                 check()
                 extend(read, module.premises(frontier, facts, known))
             read = {p: keys for p, keys in read.items() if facts.relation(p).size > known.relation(p).size}
@@ -112,10 +90,8 @@ class Prover:
         instead. ``news`` are the facts that modules have not received yet, by the number of the module. They
         wait for the last frontier while many facts are checked: then few steps propagate them all.
         """
-        asked = deriving(self._modules, frontier, self._order)
-        receivers = deriving(inner, checked, self._order)
-        to_ask = {number for number, module in enumerate(self._modules) if module in asked}
-        receiving = [number for number, module in enumerate(self._modules) if module in receivers]
+        to_ask = {self._numbers[id(module)] for module in self._routes.deriving(frontier)}
+        receiving: list[int] | None = None  # found when something is proved, and something is left
         waits = bool(frontier) and len(checked) >= MIN_CHECKED_TO_WAIT
         turns = sorted(to_ask if waits else to_ask | news.keys())  # a heap
         is_all = len(frontier) == len(checked)
@@ -139,7 +115,12 @@ class Prover:
                 continue
             self.proved.add_all(found)
             frontier = checked if is_all else frontier - found
-            for number in receiving if checked else ():
+            if not checked:
+                break
+            if receiving is None:
+                receivers = (other for other in self._routes.deriving(checked) if other in inner)
+                receiving = [self._numbers[id(other)] for other in receivers]
+            for number in receiving:
                 other = self._modules[number]
                 part = received(other, found)
                 part = feedback(other, part) if other is module else part

@@ -1,0 +1,127 @@
+"""Which modules a search for proofs asks, looked up by the predicates of its candidates.
+
+The answers depend on the precedence, the modules and the strata. Most transactions change none of these, so
+that the engine keeps the answers for the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from corollary.columns import Delta
+from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import VALUES, Precedence
+from corollary.maintain.layers import Layers
+from corollary.maintain.tuning import MAX_PREDICATE_SETS_KEPT
+from corollary.modules.module import Module
+from corollary.program.compile import is_virtual
+
+
+def deriving(modules: Sequence[Module], facts: Delta, order: Precedence | None) -> Sequence[Module]:
+    """The modules that may derive some of the facts; without an ``order``, all.
+
+    Modules without rules derive virtual facts.
+    """
+    if order is None:
+        return modules
+    predicates = set(facts.all_predicates())
+    names = set[str]().union(*map(order.modules_deriving, predicates))
+    has_virtual = any(map(is_virtual, predicates))
+    return [
+        module
+        for module in modules
+        if (module.name in names and may_derive(module, predicates)) or (has_virtual and not module.rules)
+    ]
+
+
+def may_derive(module: Module, predicates: Set[int]) -> bool:
+    """Whether a module may derive facts of some predicates: unknown, so true, unless it has one rule."""
+    return not module.has_one_rule or any(
+        head.p < 0 or head.p in predicates for rule in module.rules for head in rule.heads
+    )
+
+
+class Routes:
+    """The modules that are asked, by predicate. Without an ``order`` all are asked for everything."""
+
+    def __init__(self, modules: Sequence[Module], order: Precedence | None) -> None:
+        self.modules = tuple(modules)
+        self._order = order
+        self._strata: object = None
+        self._deriving: dict[frozenset[int], Sequence[Module]] = {}
+        self._beside: dict[frozenset[int], Set[int]] = {}
+        self._inner: dict[int, Sequence[Module]] = {}
+        self._one_step: dict[int, bool] = {}
+        self.tracking = [m for m in modules if type(m).lose_track is not Module.lose_track]
+        self.witnessing = [m for m in modules if type(m).witnesses is not Module.witnesses]
+
+    @staticmethod
+    def of(engine: Engine, order: Precedence, layers: Layers) -> Routes:
+        """Those of the last transaction, if they hold for this one."""
+        known, modules = engine.routes, engine.fixpoint.modules
+        if isinstance(known, Routes) and known._hold_for(modules, order, layers):
+            return known
+        routes = Routes(modules, order)
+        routes._strata = layers.strata
+        engine.routes = routes
+        return routes
+
+    def _hold_for(self, modules: Sequence[Module], order: Precedence, layers: Layers) -> bool:
+        return self._order is order and self._strata is layers.strata and self.modules == tuple(modules)
+
+    def deriving(self, facts: Delta) -> Sequence[Module]:
+        """The modules that may derive some of the facts."""
+        if self._order is None:
+            return self.modules
+        predicates = frozenset(facts.all_predicates())
+        found = self._deriving.get(predicates)
+        if found is None:
+            if len(self._deriving) >= MAX_PREDICATE_SETS_KEPT:
+                self._deriving = {}
+            found = self._deriving[predicates] = deriving(self.modules, facts, self._order)
+        return found
+
+    def with_beside(self, facts: Delta) -> Set[int]:
+        """The predicates of the facts, and those beside them in the order."""
+        predicates = frozenset(facts.all_predicates())
+        if self._order is None:
+            return predicates
+        found = self._beside.get(predicates)
+        if found is None:
+            if len(self._beside) >= MAX_PREDICATE_SETS_KEPT:
+                self._beside = {}
+            found = self._beside[predicates] = predicates | self._order.beside(predicates)
+        return found
+
+    def inner(self, predicate: int) -> Sequence[Module]:
+        """The modules by whose rules a predicate depends on predicates of its group."""
+        order = self._order
+        assert order is not None
+        key = order.groups.get(predicate, predicate)
+        if key not in self._inner:
+            names, group = order.recursive[predicate], set(order.group_of(predicate))
+            self._inner[key] = [
+                module
+                for module in self.modules
+                if (module.name in names and may_derive(module, group))
+                or (VALUES in names and not module.rules)
+            ]
+        return self._inner[key]
+
+    def is_decided_in_one_step(self, predicate: int, layers: Layers) -> bool:
+        """Whether one step from proved facts proves all that follows, of a predicate of the present level.
+
+        True if the predicate does not depend on itself. Also if its group only depends on itself by modules
+        that follow their rules in one step: from explicit facts, and from predicates that are not entered.
+        """
+        order = self._order
+        assert order is not None
+        if predicate not in order.recursive:
+            return True
+        if predicate not in self._one_step:
+            group = order.group_of(predicate)
+            closing = {module.name for module in self.modules if module.closes_premises}
+            self._one_step[predicate] = len(layers.data_among(group)) == len(group) and all(
+                other not in order.entered or order.modules_deriving(other) <= closing for other in group
+            )
+        return self._one_step[predicate]
