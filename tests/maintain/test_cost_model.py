@@ -14,6 +14,7 @@ from corollary.maintain.strategy import Request, TooMuch
 from corollary.maintain.tuning import (
     PENALTY_AFTER_ABORT,
     PENALTY_AT_FIRST,
+    PENALTY_IF_CUT_SHORT,
     SECONDS_AT_FIRST,
     SECONDS_OF_FIRST_USE,
 )
@@ -50,6 +51,8 @@ def test_a_removal_is_tried_again_soon_and_then_later(removed: int) -> None:
     at_first = most_seconds(asked, NAME)
     assert give_up(asked) == pytest.approx(PENALTY_AT_FIRST * SECONDS)
     assert at_first < most_seconds(asked, NAME) < SECONDS_OF_FIRST_USE + 0.51 * SECONDS
+    assert give_up(asked) == pytest.approx(PENALTY_IF_CUT_SHORT * SECONDS)  # half of the time was not enough
+    assert most_seconds(asked, NAME) == pytest.approx(SECONDS_OF_FIRST_USE + SECONDS)
     assert give_up(asked) == PENALTY_AFTER_ABORT * SECONDS
     waits = 0
     while start_over(asked) >= SECONDS:

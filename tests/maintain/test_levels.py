@@ -17,13 +17,13 @@ from tests.maintain.histories import History, assert_exact, histories, same_visi
 from tests.modules import kinds
 from tests.strategies import EXAMPLE, thorough
 
-from corollary.columns import Delta
+from corollary.columns import NOTHING, Delta
 from corollary.evaluate import materialise
 from corollary.evaluate.precedence import Precedence
 from corollary.execute import next_join, run_plan
 from corollary.language import IRI, parse_program
 from corollary.language.model import OWL, RDF_TYPE, RDFS
-from corollary.maintain import final_schema
+from corollary.maintain import final_schema, maintain
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import deriving
@@ -234,7 +234,10 @@ def test_sifted_ontologies(few_are_many: None, profile: str, history: History) -
 
 
 def test_modules_without_a_part_in_it_are_not_asked() -> None:
-    """A type goes to the modules that read its class; those with live rules are asked for its proof."""
+    """A type goes to the modules that read its class; those with live rules are asked for its proof.
+
+    It does not go to the datatypes: no literal occurs in it, and it shows no datatype. owl:sameAs does.
+    """
     before = facts("a p b, b p c") | {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))}
     dictionary = TermDictionary()
     rules = load_profile("owl2rl")
@@ -245,7 +248,11 @@ def test_modules_without_a_part_in_it_are_not_asked() -> None:
     def names(deleted: Delta) -> set[str]:
         return {modules[number].name for number in engine.fixpoint.received(deleted)}
 
-    assert names(type_) == {"datatypes", "inclusion", "rules"}
+    assert names(type_) == {"inclusion", "rules"}
+    of_literal = {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI("http://www.w3.org/2001/XMLSchema#integer"))}
+    same = {(IRI(EXAMPLE + "a"), IRI(OWL + "sameAs"), IRI(EXAMPLE + "b"))}
+    for facts_ in (of_literal, same):
+        assert "datatypes" in names(Delta.of(load(facts_, dictionary)))
     functional = {(IRI(EXAMPLE + "p"), RDF_TYPE, IRI(OWL + "FunctionalProperty"))}
     assert "functional" in names(Delta.of(load(functional, dictionary)))
     assert deriving(modules, type_, None) == modules
@@ -368,3 +375,25 @@ def test_types_that_strata_share_prove_facts_of_higher_levels() -> None:
     stays = facts("a p e, a p a") | {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))}
     before = stays | {(IRI(EXAMPLE + "e"), RDF_TYPE, IRI(EXAMPLE + "A"))}
     assert_exact([before, stays, before], program)
+
+
+def test_the_modules_to_ask_are_kept_while_rules_and_schema_stay() -> None:
+    """The second removal finds the answers of the first. A new guard makes others of them."""
+    q = IRI(EXAMPLE + "q")
+    everything = facts("a p b, b p c, a q b")
+    dictionary = TermDictionary()
+    result = materialise(load(everything, dictionary), load_profile("owl2rl"), dictionary)
+    engine, kept = result.engine, []
+    for gone in ("a p b", "b p c"):
+        everything -= facts(gone)
+        explicit = load(everything, dictionary)
+        result, _ = maintain(result, explicit, Delta.of(load(facts(gone), dictionary)), NOTHING)
+        kept.append(engine.routes)
+    assert kept[0] is kept[1] is not None
+    symmetric = {(q, RDF_TYPE, IRI(OWL + "SymmetricProperty"))}
+    added = Delta.of(load(symmetric, dictionary))
+    result, _ = maintain(result, load(everything | symmetric, dictionary), NOTHING, added)
+    result, _ = maintain(result, load(symmetric, dictionary), Delta.of(load(everything, dictionary)), NOTHING)
+    assert engine.routes is not kept[0]
+    again = materialise(result.explicit, result.program, dictionary).index
+    assert not result.index.difference(again).fact_count() and not again.difference(result.index).fact_count()

@@ -300,6 +300,14 @@ class CompressedRelation(Relation):
         """As ``Relation.count_of_object``."""
         return int(self.object_counts(np.array([value], np.uint32))[0])
 
+    def has_subject(self, subject: int) -> bool:
+        """As ``Relation.has_subject``."""
+        return self.count_of_subject(subject) > 0
+
+    def has_object(self, value: int) -> bool:
+        """As ``Relation.has_object``."""
+        return self.count_of_object(value) > 0
+
     def some_subjects(self, value: int, most: int) -> Column:
         """As ``Relation.some_subjects``."""
         return spread(self.subjects_of(np.array([value], np.uint32))[1], most)

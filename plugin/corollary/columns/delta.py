@@ -161,7 +161,7 @@ class Delta(TripleIndex):
 def _shared(relations: dict[int, Relation]) -> Delta:
     """A delta of the given relations. Precondition: no relation is empty."""
     found = Delta.__new__(Delta)
-    TripleIndex.__init__(found, relations)
+    found._relations, found._fact_count = relations, None if relations else 0
     return found
 
 

@@ -293,6 +293,14 @@ class MappedPairs(Pairs):
         """As ``Pairs.count_first``."""
         return self._of(self._orders.by_first, first)[1].count_first(first)
 
+    def has_first(self, first: int) -> bool:
+        """As ``Pairs.has_first``."""
+        return self.count_first(first) > 0
+
+    def has_second(self, second: int) -> bool:
+        """As ``Pairs.has_second``."""
+        return self.count_second(second) > 0
+
     def count_second(self, second: int, below: int = 1 << 32) -> int:
         """As ``Pairs.count_second``."""
         near = self._of(self._orders.by_second, second)[1]

@@ -124,7 +124,7 @@ def sorted_unique(keys: Keys) -> Keys:
 
 def ascending(keys: Keys) -> Keys:
     """The keys, sorted and unique: the argument itself if it is sorted and unique already."""
-    return keys if not np.count_nonzero(keys[1:] <= keys[:-1]) else sorted_unique(keys)
+    return keys if keys.size < 2 or not (keys[1:] <= keys[:-1]).any() else sorted_unique(keys)
 
 
 def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
@@ -590,6 +590,14 @@ class Pairs:
         """The number of pairs with the given second half, and a first half below a bound."""
         return _count(self._look_by_object(), second, below) if self.keys.size else 0
 
+    def has_first(self, first: int) -> bool:
+        """Whether a pair has the given first half."""
+        return self.keys.size > 0 and _starts(self._look(), first)
+
+    def has_second(self, second: int) -> bool:
+        """Whether a pair has the given second half."""
+        return self.keys.size > 0 and _starts(self._look_by_object(), second)
+
     def _look_by_object(self) -> memoryview:
         """A memory view of the inverse keys."""
         if self._by_object_view is None:
@@ -694,6 +702,11 @@ def _column_beside(keys: Keys, view: memoryview, half: int) -> Column:
     if start == len(view) or view[start] >> 32 != half:
         return NO_COLUMN
     return seconds(keys[start : bisect_left(view, (half + 1) << 32, start)])
+
+
+def _starts(view: memoryview, half: int) -> bool:
+    start = bisect_left(view, half << 32)
+    return start < len(view) and view[start] >> 32 == half
 
 
 def _count(view: memoryview, half: int, below: int = 1 << 32) -> int:

@@ -120,6 +120,14 @@ class PairsBelow(Pairs):
         """As ``Pairs.count_first``."""
         return self._whole.count_first(first) if first < self._bound else 0
 
+    def has_first(self, first: int) -> bool:
+        """As ``Pairs.has_first``."""
+        return self.count_first(first) > 0
+
+    def has_second(self, second: int) -> bool:
+        """As ``Pairs.has_second``."""
+        return self.count_second(second) > 0
+
     def count_second(self, second: int, below: int = 1 << 32) -> int:
         """As ``Pairs.count_second``."""
         return self._whole.count_second(second, min(below, self._bound))

@@ -419,11 +419,21 @@ class Relation:
 
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has the subject."""
-        return self.count_of_subject(subject) > 0
+        base, added, removed = self._parts
+        if added is not NO_PAIRS and added.has_first(subject):
+            return True
+        if not base.has_first(subject):
+            return False
+        return removed is NO_PAIRS or not removed.has_first(subject) or self.count_of_subject(subject) > 0
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has the object."""
-        return self.count_of_object(value) > 0
+        base, added, removed = self._parts
+        if added is not NO_PAIRS and added.has_second(value):
+            return True
+        if not base.has_second(value):
+            return False
+        return removed is NO_PAIRS or not removed.has_second(value) or self.count_of_object(value) > 0
 
     @property
     def has_literals(self) -> bool:

@@ -54,6 +54,7 @@ class Fixpoint:
         self._revision = 0  # the sum of the modules' revisions for which ``_routes`` hold
         self._by_predicate: dict[int, list[int]] = {}
         self._others: list[int] = []
+        self._ignoring: set[int] = set()  # the positions of modules that may ignore losses
         self._find_readers()
         self._pending: list[dict[int, list[Relation]]] = [{} for _ in self.modules]
         for predicate in index.all_predicates():
@@ -163,16 +164,23 @@ class Fixpoint:
         self._pending[position].setdefault(predicate, []).append(part)
 
     def received(self, facts: Delta) -> dict[int, Delta]:
-        """The facts that each module receives, by its position: of predicates of which it reads an object."""
+        """The deleted facts that each module receives, by its position: of predicates whose objects it reads.
+
+        Few facts are not received if the module ignores their loss.
+        """
         found: dict[int, dict[int, Relation]] = {}
         for predicate in facts.all_predicates():
             relation = facts.relation(predicate)
             for position, objects in self._readers(predicate):
                 if has_any(relation, objects):
                     found.setdefault(position, {})[predicate] = relation
-        size = len(facts.all_predicates())
+        predicates, terms = facts.all_predicates(), facts.few_terms(MAX_FACTS_ROUTED)
+        if terms is not None:
+            for position in found.keys() & self._ignoring:
+                if self.modules[position].ignores_loss(predicates, terms):
+                    del found[position]
         return {
-            position: facts if len(part) == size else Delta.of_relations(part)
+            position: facts if len(part) == len(predicates) else Delta.of_relations(part)
             for position, part in sorted(found.items())
         }
 
@@ -199,8 +207,10 @@ class Fixpoint:
 
         A program may have thousands of such modules, and of predicates.
         """
-        self._by_predicate, self._others = {}, []
+        self._by_predicate, self._others, self._ignoring = {}, [], set()
         for position, module in enumerate(self.modules):
+            if type(module).ignores_loss is not Module.ignores_loss:
+                self._ignoring.add(position)
             if module.only_reads is None:
                 self._others.append(position)
             for predicate in module.only_reads or ():

@@ -25,6 +25,7 @@ from corollary.maintain.tuning import (
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
     PENALTY_AT_FIRST,
+    PENALTY_IF_CUT_SHORT,
     SECONDS_AT_FIRST,
     SECONDS_OF_FIRST_USE,
     SECONDS_PER_CHECK,
@@ -85,7 +86,8 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
 
     Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing. After its first
     transaction, which loads code and makes plans, it becomes PENALTY_AT_FIRST times that: it is tried once
-    more, and has more time.
+    more, and has more time. If that is less than the time of recomputing, it is tried a third time, with
+    PENALTY_IF_CUT_SHORT.
     All other estimates for such transactions are multiplied by ESTIMATE_KEPT, also that before anything is
     measured: so that a program whose changes lead to little is not recomputed for ever.
     """
@@ -99,10 +101,17 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     }
     if isinstance(error, TooMuch) and removed:
         key = given_up, request.removes_schema
-        penalty = PENALTY_AFTER_ABORT if key in known else PENALTY_AT_FIRST
-        known[key] = (removed, penalty * request.engine.seconds)
+        known[key] = (removed, _penalty(request, given_up) * request.engine.seconds)
         known.pop((AT_FIRST, request.removes_schema), None)
     return known
+
+
+def _penalty(request: Request, strategy: str) -> float:
+    """The estimate for a strategy that was given up, in proportion to that for recomputing."""
+    if _known(request, strategy) is None:
+        return PENALTY_AT_FIRST
+    is_cut_short = ESTIMATES_ALLOWED * learnt_seconds(request, strategy) < request.engine.seconds
+    return PENALTY_IF_CUT_SHORT if is_cut_short else PENALTY_AFTER_ABORT
 
 
 def undisturbed(request: Request, seconds: float, given_up: Exception) -> float:

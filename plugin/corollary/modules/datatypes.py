@@ -143,6 +143,10 @@ class Datatypes(Module):
         """Terms that are no literals, and show no datatype."""
         return self._is_started and not self._minds_terms(terms)
 
+    def ignores_loss(self, predicates: Iterable[int], terms: Set[int]) -> bool:
+        """As ``ignores``, unless a fact is of owl:sameAs."""
+        return self._same_as not in predicates and not self._minds_terms(terms)
+
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The four relations for new literals, and VALUE of all literals for newly shown datatypes."""
         if self._is_started and not self._minds(recent):

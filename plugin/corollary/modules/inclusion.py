@@ -453,8 +453,10 @@ class Inclusion(Module):
                 if classes := targets.classes(inverse=inverse):
                     ends = relation.object_terms() if inverse else relation.subject_terms()
                     candidates.setdefault(self._rdf_type, []).append(_all_pairs(ends, classes))
-        types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
-        candidates.setdefault(self._rdf_type, []).append(types)
+        types = facts.relation(self._rdf_type)
+        if types.size:
+            found = follow(types.pairs().by_object, included.classes.keys)
+            candidates.setdefault(self._rdf_type, []).append(found)
 
 
 def _united(columns: list[Column]) -> Column:

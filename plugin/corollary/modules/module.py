@@ -265,6 +265,13 @@ class Module(Protocol):
         """
         return False
 
+    def ignores_loss(self, predicates: Iterable[int], terms: Set[int]) -> bool:
+        """Whether ``overdelete`` returns nothing for deleted facts with these predicates and terms.
+
+        Of few facts that were deleted, the module may not receive those that it ignores.
+        """
+        return False
+
     @abstractmethod
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """The part of the module's own conclusions ``new`` that the module must receive again.

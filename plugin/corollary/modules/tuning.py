@@ -16,7 +16,7 @@ MAX_PREDICATE_SETS_KEPT = 16
 before and after it, and the proved facts of each level. Measured in a university: 1, 4, 8 and 32 sets, and
 all, differ by their noise (40 facts that go and come, 99 to 113 ms). It bounds the memory of a long run."""
 
-MAX_WITNESSES = 8
+MAX_WITNESSES = 4
 """Facts that may show one datatype, and whose proofs are looked for first. Measured in a university: 4, 8, 16
 and 64 differ by their noise (40 facts that go and come, 97 to 104 ms); one takes 134."""
 
