@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
@@ -16,17 +16,18 @@ from tests.spark.data import TextTriple, texts
 from tests.strategies import thorough
 
 from corollary.evaluate import materialise as materialise_here
-from corollary.language import Program, UnstratifiableError, constant_text, parse_program
+from corollary.language import IRI, Program, UnstratifiableError, constant_text, parse_program
 from corollary.language.errors import Diagnostic
 from corollary.loaders.decoding import content_of
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark.one_task import followed
-from corollary.loaders.spark.packed_facts import CODEC
 from corollary.loaders.spark.packed_terms import cut_into_shares
+from corollary.loaders.spark.parse_chunks import packed_statements
 from corollary.loaders.spark.task_content import (
     ADDED,
     EXPLICIT,
     GENERALISED,
+    GRAPHS,
     INFERRED,
     REMOVED,
     TERMS,
@@ -63,7 +64,7 @@ def term_texts(dictionary: TermDictionary) -> list[list[str]]:
 def batch(part: int, **columns: object) -> pa.RecordBatch:
     """Rows of one part. Columns that are not given are null."""
     types = {
-        **dict.fromkeys(("id", "chunk", "predicate", "subject", "object"), pa.int64()),
+        **dict.fromkeys(("id", "chunk", "graph", "predicate", "subject", "object"), pa.int64()),
         "text": pa.string(),
         "share": pa.int32(),
         "content": pa.binary(),
@@ -82,13 +83,17 @@ def rows_of(data: EncodedDataSet) -> Iterator[pa.RecordBatch]:
     ):
         subjects, predicates, objects = index.columns(legal=False)
         yield batch(part, predicate=predicates[::-1], subject=subjects[::-1], object=objects[::-1])
+    for graph, index in (data.graphs or {}).items():
+        subjects, predicates, objects = index.columns(legal=False)
+        names = [graph] * len(subjects)
+        yield batch(GRAPHS, graph=names, predicate=predicates, subject=subjects, object=objects)
     for kind, found in zip(BULK_KINDS, term_texts(data.dictionary), strict=True):
         ids = [(kind << KIND_SHIFT) + n for n in range(len(found))]
         yield batch(TERMS, id=ids[::-1], text=found[::-1])
 
 
-def chunks_of(part: int, facts: frozenset[Fact]) -> Iterator[pa.RecordBatch]:
-    """Facts as two chunks, which have numbers of their own for terms."""
+def chunks_of(part: int, facts: frozenset[Fact] | frozenset[Quad]) -> Iterator[pa.RecordBatch]:
+    """Facts, or facts with graphs, as two chunks, which have numbers of their own for terms."""
     triples = sorted(tuple(map(constant_text, fact)) for fact in facts)
     for chunk, own in ((7, triples[::2]), (9, triples[1::2])):
         if not own:
@@ -102,7 +107,7 @@ def chunks_of(part: int, facts: frozenset[Fact]) -> Iterator[pa.RecordBatch]:
         for share, number, packed in reversed(rows):
             yield batch(part, chunk=[chunk], share=[share], id=[number], content=[packed])
         numbers = place_of[[[found.index(text) for text in triple] for triple in own]]
-        statements = CODEC.compress(np.ascontiguousarray(numbers.T).tobytes(), asbytes=True)
+        statements = packed_statements(numbers)
         yield batch(part, chunk=[chunk], id=[len(own)], content=[statements])
 
 
@@ -128,6 +133,87 @@ def check_one_task(
     assert (report["added"], report["removed"], report["absent"]) == counts
     for old, new in zip(term_texts(before.dictionary), term_texts(after.dictionary), strict=True):
         assert new[: len(old)] == old and len(new) == len(set(new))
+
+
+PREFIXES = """PREFIX : <http://e/> PREFIX owl: <http://www.w3.org/2002/07/owl#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"""
+
+
+def triples(text: str) -> frozenset[Fact]:
+    heads = parse_program(f"{PREFIXES} {text}")
+    return frozenset((h.subject, h.predicate, h.object) for rule in heads for h in rule.heads)  # type: ignore[misc]
+
+
+CHAIN = triples(" ".join(f"[:n{n}, :next, :n{n + 1}] ." for n in range(9)))
+RULES = parse_program("PREFIX : <http://e/> [?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z] .")
+CHAIN_OF_TWO = triples("[:n0, :next, :n1] . [:n1, :next, :n2] .")
+
+
+Quad = tuple[*Fact, IRI]
+
+DEFAULT, ONE, TWO = IRI("urn:x-rdflib:default"), IRI("http://e/one"), IRI("http://e/two")
+
+
+def without_graphs(quads: frozenset[Quad]) -> frozenset[Fact]:
+    return frozenset(quad[:3] for quad in quads)
+
+
+def closed_by_graph(quads: frozenset[Quad], program: Program) -> EncodedDataSet:
+    """The closed data set of facts with graphs."""
+    data = closed(without_graphs(quads), program)
+    names = {graph for *_, graph in quads}
+    graphs = {
+        data.dictionary.encode(constant_text(name)): load(
+            [quad[:3] for quad in quads if quad[3] == name], data.dictionary
+        )
+        for name in names
+    }
+    return replace(data, graphs=graphs)
+
+
+def quad_texts(data: EncodedDataSet) -> set[tuple[str, ...]]:
+    assert data.graphs is not None
+    return {
+        (*fact, data.dictionary.decode(graph))
+        for graph, index in data.graphs.items()
+        for fact in texts(index, data.dictionary)
+    }
+
+
+def in_graph(fact: Fact, graph: IRI) -> Quad:
+    return (*fact, graph)
+
+
+quads = st.frozensets(st.builds(in_graph, some.plain_facts, st.sampled_from((DEFAULT, ONE, TWO))), max_size=8)
+
+
+@thorough(100)
+@given(quads, quads, quads, some.programs())
+@example(
+    frozenset({(*fact, graph) for fact in CHAIN_OF_TWO for graph in (ONE, TWO)}),
+    frozenset(),
+    frozenset({(*fact, ONE) for fact in CHAIN_OF_TWO}),
+    RULES,
+)
+def test_graphs_in_one_task(
+    before: frozenset[Quad], added: frozenset[Quad], removed: frozenset[Quad], program: Program
+) -> None:
+    """A fact is explicit as long as a graph has it."""
+    try:
+        data = closed_by_graph(before, program)
+    except UnstratifiableError:
+        return
+    rows = [*rows_of(data), *chunks_of(ADDED, added), *chunks_of(REMOVED, removed)]
+    after, report = followed(TaskContent(iter(rows)), program, by_graph=True)
+    wanted = (before - removed) | added
+    assert quad_texts(after) == {tuple(map(constant_text, quad)) for quad in wanted}
+    explicit, dictionary = without_graphs(wanted), TermDictionary()
+    view = materialise_here(load(explicit, dictionary), program, dictionary)
+    assert texts(after.explicit, after.dictionary) == texts(view.explicit, dictionary)
+    assert texts(after.inferred, after.dictionary) == texts(view.inferred(), dictionary)
+    old = without_graphs(before)
+    counts = len(explicit - old), len(old - explicit), len(removed - before)
+    assert (report["added"], report["removed"], report["absent"]) == counts
 
 
 few_facts = some.sets_of(st.one_of(some.plain_facts, some.number_facts), 8)
@@ -171,16 +257,3 @@ def test_batches_of_any_size(monkeypatch: pytest.MonkeyPatch, rows: int) -> None
     monkeypatch.setattr(packed_facts, "FACTS_PER_CUT", rows)
     check_one_task(CHAIN, frozenset(), CHAIN, RULES)
     check_one_task(frozenset(), CHAIN, frozenset(), RULES)
-
-
-PREFIXES = """PREFIX : <http://e/> PREFIX owl: <http://www.w3.org/2002/07/owl#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"""
-
-
-def triples(text: str) -> frozenset[Fact]:
-    heads = parse_program(f"{PREFIXES} {text}")
-    return frozenset((h.subject, h.predicate, h.object) for rule in heads for h in rule.heads)  # type: ignore[misc]
-
-
-CHAIN = triples(" ".join(f"[:n{n}, :next, :n{n + 1}] ." for n in range(9)))
-RULES = parse_program("PREFIX : <http://e/> [?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z] .")

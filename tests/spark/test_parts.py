@@ -16,7 +16,6 @@ from tests.spark.data import TextTriple
 
 from corollary.loaders.spark import archive, encoding, packed_terms, parse_chunks
 from corollary.loaders.spark.literal_values import value_text
-from corollary.loaders.spark.packed_facts import CODEC
 from corollary.terms.values import SUPPORTED_DATATYPES, value_of
 
 LINES = [
@@ -99,7 +98,7 @@ def places(rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int, int]]
 def test_statements_are_looked_up(triples: list[tuple[int, int, int]], random: object) -> None:
     """Numbers of a chunk become ids, in whatever order the terms come."""
     numbers = np.array(triples, np.uint32).T
-    packed = CODEC.compress(numbers.tobytes(), asbytes=True)
+    packed = parse_chunks.packed_statements(numbers.T)
     pairs = [(n, 100 + n) for n in range(10)]
     random.shuffle(pairs)  # type: ignore[attr-defined]
     found = encoding._encoded(

@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rdflib import Graph
+from rdflib.compare import isomorphic
 from tests.spark.data import texts
+from tests.spark.test_one_task_update import PREFIXES
 
+from corollary.language import parse_program
 from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import load, materialise, snapshot_output
 from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.profiles import load_profile
 from corollary.reasoner import Reasoner
+from corollary.store import CorollaryStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,6 +72,23 @@ def test_a_snapshot_has_the_content_of_the_data_set(
     if (work / "closed" / QUARANTINE).exists():  # in rounds, the bad lines are copied, too
         names.add("closed.snapshot.quarantine")
     assert {entry.name for entry in work.iterdir() if not entry.name.endswith(".crc")} == names
+
+
+def test_a_snapshot_of_what_joins_closed(spark: SparkSession, tmp_path: Path) -> None:
+    """Opened as a store, it has the facts that a store derives by itself."""
+    documents = LINES.replace("no statement\n", "")
+    (tmp_path / "in.nt").write_text(documents)
+    rules = f"{PREFIXES} [?x, :linked, ?y] :- [?x, ?p, ?y], [?p, owl:inverseOf, :q], NOT([?x, :apart, ?y]) ."
+    data_set, snapshot, program = str(tmp_path / "set"), str(tmp_path / "all.snapshot"), parse_program(rules)
+    load(spark, [str(tmp_path / "in.nt")], data_set, files=2)
+    report = materialise(spark, data_set, snapshot, program, files=2)
+    assert report.method.startswith("joins: ")
+    found, wanted = (Graph(store=CorollaryStore(rules=program)) for _ in range(2))
+    found.open(snapshot)
+    wanted.parse(data=documents, format="nt")
+    assert isomorphic(found, wanted)
+    assert len(found) == report.explicit + report.inferred == 7
+    found.close()
 
 
 def test_what_is_no_snapshot_is_not_replaced(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
+from rdflib import Dataset, URIRef
 from tests import strategies as some
 from tests.engine import Fact, load
 from tests.spark.data import few, texts
@@ -22,6 +23,7 @@ from tests.spark.test_one_task_update import (
     all_texts,
     closed,
     parts_of,
+    quad_texts,
     term_texts,
     triples,
 )
@@ -155,6 +157,72 @@ def test_updates_one_after_the_other(spark: SparkSession, tmp_path: Path) -> Non
     assert sorted(entry.name for entry in tmp_path.glob("*set*")) == ["set"]
 
 
+GRAPHS = """@prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:kin rdfs:range :Person . :ann :kin :bob . :a :p :default .
+:one { :ann :kin :bob . :bob :kin :cid . :a :p :one }
+:two { :bob :kin :cid , :dan . :a :p :two . :a :p :both }
+:three { :only :p :here }"""
+
+REMOVED = {
+    "gone.nq": """<http://e/ann> <http://e/kin> <http://e/bob> .
+<http://e/bob> <http://e/kin> <http://e/cid> <http://e/one> .
+<http://e/bob> <http://e/kin> <http://e/dan> <http://e/two> .
+<http://e/a> <http://e/p> <http://e/two> <http://e/one> .
+<http://e/a> <http://e/p> <http://e/both> <http://e/nowhere> .
+<http://e/only> <http://e/p> <http://e/here> <http://e/three> .
+""",
+    "gone.trig": "@prefix : <http://e/> . :a :p :default . :one { :a :p :one }",
+}
+
+ADDED = {
+    "news.nq": """<http://e/a> <http://e/p> <http://e/one> <http://e/two> .
+<http://e/a> <http://e/p> <http://e/one> <http://e/one> .
+<http://e/dan> <http://e/kin> <http://e/eve> <http://e/new> .
+<http://e/dan> <http://e/kin> <http://e/two> <urn:x-rdflib:default> .
+""",
+    "news.trig": "@prefix : <http://e/> . :a :p :both . :both { :a :p :b ; :q 7 } :two { :eve :kin :fay }",
+}
+
+
+def saved(source: Dataset, path: Path) -> EncodedDataSet:
+    source.store.save_encoded(path)  # type: ignore[attr-defined]
+    return load_encoded(path)
+
+
+@pytest.mark.parametrize("files", [None, 2])
+@pytest.mark.parametrize("removes", [True, False])
+def test_named_graphs(spark: SparkSession, tmp_path: Path, files: int | None, removes: bool) -> None:
+    """N-Quads and TriG, after which graphs and facts are those of a store with the same change."""
+    store = Dataset(store="Corollary", default_union=False)
+    store.parse(data=GRAPHS, format="trig")
+    saved(store, tmp_path / "closed")
+    paths = {}
+    for name, text in (REMOVED | ADDED).items():
+        (tmp_path / name).write_text(text)
+        paths[name] = str(tmp_path / name)
+    removed = [paths[name] for name in REMOVED] if removes else []
+    added = [paths[name] for name in ADDED]
+    here, there, profile = str(tmp_path / "closed"), tmp_path / "newer", load_profile("owl2rl")
+    done = update(spark, here, str(there), profile, add=added, remove=removed, files=files)
+    for path in removed:
+        gone = Dataset(default_union=False)
+        gone.parse(path)
+        for subject, predicate, object, graph in gone.quads():
+            store.remove((subject, predicate, object, graph and store.graph(graph)))  # type: ignore[arg-type]
+    store.store.load(*added)  # type: ignore[attr-defined]
+    wanted, found = saved(store, tmp_path / "wanted"), load_encoded(there)
+    assert quad_texts(found) == quad_texts(wanted)
+    assert all_texts(found) == all_texts(wanted)
+    assert done.absent == (2 if removes else 0)
+    again = update(spark, str(there), str(there), profile, add=added, files=files)  # changes nothing
+    assert (again.added, again.removed, again.absent) == (0, 0, 0)
+    assert quad_texts(load_encoded(there)) == quad_texts(wanted)
+    reader = Dataset(store="Corollary", default_union=False)
+    reader.open(str(there))
+    assert set(reader.graph(URIRef("http://e/both"))) == set(store.graph(URIRef("http://e/both")))
+    reader.close()
+
+
 def test_bad_lines_and_checksums(spark: SparkSession, tmp_path: Path) -> None:
     """Bad lines of both kinds of documents are listed; the manifest has the checksums of all inputs."""
     source, target, profile = tmp_path / "set", tmp_path / "newer", load_profile("owl2rl")
@@ -192,10 +260,7 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     dictionary = TermDictionary()
     save_encoded(source, EncodedDataSet(dictionary, load(FAMILY, dictionary)))
     refused("does not name the rules under which it is closed")
-    data = closed(FAMILY, profile)
-    save_encoded(source, replace(data, graphs={0: data.explicit}))
-    refused("it has named graphs")
-    save_encoded(source, data)
+    save_encoded(source, closed(FAMILY, profile))
     refused("it was closed under owl2rl", load_profile("rdfs"))
     refused("no RDF files are there", remove=[str(tmp_path / "none.nt")])
     with monkeypatched_digest():

@@ -29,7 +29,7 @@ from corollary.loaders.encoded_format import (
     TERMS,
 )
 from corollary.loaders.formats import input_error
-from corollary.loaders.spark.encoding import FACT_SCHEMA
+from corollary.loaders.spark.encoding import FACT_SCHEMA, QUAD_SCHEMA
 from corollary.loaders.spark.packed_facts import AS_IS
 from corollary.loaders.spark.storage import Storage, local_path
 from corollary.reasoner.closed_under import ClosedUnder
@@ -69,6 +69,16 @@ class DistributedDataSet:
     def explicit(self) -> DataFrame:
         """The explicit facts."""
         return self.facts_of(EXPLICIT)
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether there are facts by graph."""
+        return bool(self.fact_paths[GRAPHS])
+
+    @property
+    def graphs(self) -> DataFrame:
+        """The facts by graph, with a column ``graph``. Precondition: ``has_graphs``."""
+        return self.terms.sparkSession.read.schema(QUAD_SCHEMA).parquet(*self.fact_paths[GRAPHS])
 
     def facts_of(self, part: str) -> DataFrame:
         """The facts of a part: EXPLICIT, INFERRED or GENERALISED."""
@@ -130,7 +140,7 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
         content.get("prefixes", {}),
         files,
         read_terms(spark, _paths(folder, TERMS, files, sizes)),
-        {part: _paths(folder, part, files, sizes) for part in (EXPLICIT, INFERRED, GENERALISED)},
+        {part: _paths(folder, part, files, sizes) for part in (EXPLICIT, INFERRED, GENERALISED, GRAPHS)},
         ClosedUnder(*(content.get(name) for name in ("fingerprint", "rules", "corollary"))),
         sha256(text.encode()).hexdigest(),
     )

@@ -8,7 +8,7 @@ facts by predicate, subject and object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-FACT_SCHEMA = ", ".join(f"{name} long" for name in COLUMNS)
+QUADS = ("graph", *COLUMNS)
+"""The columns of facts by graph."""
+
+FACT_SCHEMA, QUAD_SCHEMA = (", ".join(f"{name} long" for name in columns) for columns in (COLUMNS, QUADS))
 
 NO_TERMS: Mapping[Kind, int] = dict.fromkeys(BULK_KINDS, 0)
 
@@ -106,18 +109,19 @@ def refuse_too_many(counts: dict[Kind, int]) -> None:
             )
 
 
-def write_facts(facts: DataFrame, folder: str, part: str, files: int) -> None:
-    """Write the distinct facts, sorted by predicate, subject and object.
+def write_facts(
+    facts: DataFrame, folder: str, part: str, files: int, columns: Sequence[str] = COLUMNS
+) -> None:
+    """Write the distinct facts, sorted by predicate, subject and object: by their ``columns`` in order.
 
-    Facts are partitioned into ranges of (predicate, subject, object) of about equal size: a predicate with
-    most of the facts is distributed over several tasks.
+    Facts are partitioned into ranges of all columns of about equal size: a predicate with most of the facts
+    is distributed over several tasks.
     """
     from pyspark import StorageLevel
 
     facts = facts.persist(StorageLevel.DISK_ONLY)  # read twice: to sample ranges, and to write
-    facts.repartitionByRange(files, *COLUMNS).dropDuplicates().sortWithinPartitions(*COLUMNS).write.options(
-        **_WRITING
-    ).parquet(f"{folder}/{part}")
+    in_order = facts.repartitionByRange(files, *columns).dropDuplicates().sortWithinPartitions(*columns)
+    in_order.select(*columns).write.options(**_WRITING).parquet(f"{folder}/{part}")
     facts.unpersist()
 
 
@@ -139,12 +143,15 @@ def _terms(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(columns, names=["chunk", "number", "text"])
 
 
-def encoded(chunks: DataFrame, terms: DataFrame) -> DataFrame:
-    """The statements of all chunks as facts, with duplicates. ``terms`` (id, text) has all their terms."""
+def encoded(chunks: DataFrame, terms: DataFrame, *, graphs: bool = False) -> DataFrame:
+    """The statements of all chunks as facts, with duplicates. ``terms`` (id, text) has all their terms.
+
+    With ``graphs``, which the chunks must have then, facts have a graph.
+    """
     numbers = terms_of(chunks).join(terms, "text").select("chunk", "number", "id")
     statements = chunks.where("what = 'facts'").selectExpr("chunk as whole", "number", "content")
     pairs = statements.groupBy("whole").cogroup(numbers.groupBy("chunk"))
-    return pairs.applyInArrow(_encoded, FACT_SCHEMA)
+    return pairs.applyInArrow(_encoded, QUAD_SCHEMA if graphs else FACT_SCHEMA)
 
 
 def _encoded(statements: pa.Table, numbers: pa.Table) -> pa.Table:
@@ -153,6 +160,6 @@ def _encoded(statements: pa.Table, numbers: pa.Table) -> pa.Table:
     ids[numbers.column("number").to_numpy()] = numbers.column("id").to_numpy()
     packed = statements.column("content")[0].as_buffer()
     columns = ids[statements_in(packed, statements.column("number")[0].as_py())]
-    named = zip(("subject", "predicate", "object"), columns, strict=True)
+    named = zip(("subject", "predicate", "object", "graph"), columns, strict=False)
     found = {name: pa.array(column, pa.int64()) for name, column in named}
-    return pa.table({name: found[name] for name in COLUMNS})
+    return pa.table({name: found[name] for name in QUADS if name in found})

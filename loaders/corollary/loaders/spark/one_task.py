@@ -14,16 +14,14 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import CannotAdopt, MaterialisedView, adopt
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import Program
@@ -31,25 +29,25 @@ from corollary.language.errors import CorollaryError
 from corollary.loaders import encoded_format
 from corollary.loaders.encoded import save_encoded
 from corollary.loaders.encoded_format import COLUMNS, KIND_NAMES, MANIFEST, EncodedDataSet
+from corollary.loaders.spark.changed_facts import ChangedFacts
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
 from corollary.loaders.spark.storage import Storage
 from corollary.loaders.spark.task_content import (
     ADDED,
     EXPLICIT,
     GENERALISED,
+    GRAPHS,
     INFERRED,
     REMOVED,
     TERMS,
     TaskContent,
 )
 from corollary.loaders.spark.tuning import BYTES_PER_PIECE
-from corollary.loaders.translating import Translation
-from corollary.maintain import Change, maintain
+from corollary.maintain import maintain
 from corollary.maintain.deletion import FALLBACK
 from corollary.program.fingerprint import fingerprint
 from corollary.program.stratify import called, verb
-from corollary.terms.dictionary import BULK_KINDS, Kind, TermDictionary
-from corollary.terms.texts import ABSENT
+from corollary.terms.dictionary import BULK_KINDS, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -100,16 +98,19 @@ def follow(
     """Write a closed data set after a change: without the facts of some chunks, and with those of others.
 
     The inferred facts are maintained. New terms get the next ids. The report has what ``close`` reports, the
-    numbers of facts that were ``added``, ``removed`` and ``absent`` (not there to be removed), the
-    ``strategy`` of ``maintain``, and the ``reason`` if it recomputed.
+    counts of ``ChangedFacts``, the ``strategy`` of ``maintain``, and the ``reason`` if it recomputed.
     """
     rows = _together(
         _of_terms(data),
         *(_of_facts(data.facts_of(name), part) for name, part in FACTS.items()),
+        *([data.graphs.selectExpr(f"{GRAPHS} AS part", "graph", *COLUMNS)] if data.has_graphs else []),
         _of_chunks(wanted, ADDED),
         _of_chunks(unwanted, REMOVED),
     )
-    return _carried_out(rows, lambda batches: followed(TaskContent(batches), program), folder)
+    by_graph = data.has_graphs
+    return _carried_out(
+        rows, lambda batches: followed(TaskContent(batches), program, by_graph=by_graph), folder
+    )
 
 
 FACTS = {encoded_format.EXPLICIT: EXPLICIT, encoded_format.INFERRED: INFERRED}
@@ -183,37 +184,30 @@ def _closed(batches: Batches, program: Program) -> tuple[EncodedDataSet, dict[st
     return _result(materialise_here(content.facts(EXPLICIT), program, dictionary))
 
 
-def followed(content: TaskContent, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
-    """The data set after a change, and the report: see ``follow``."""
+def followed(
+    content: TaskContent, program: Program, *, by_graph: bool = False
+) -> tuple[EncodedDataSet, dict[str, Any]]:
+    """The data set after a change, and the report: see ``follow``. ``by_graph``: it has named graphs."""
     dictionary = content.dictionary()
     explicit, inferred, generalised = map(content.facts, (EXPLICIT, INFERRED, GENERALISED))
-    wanted, unwanted = (content.documents(part) for part in (ADDED, REMOVED))
-    removed = _translated(unwanted, dictionary, adds=False)  # before others bring their terms
-    change = Change.of(explicit, removed, _translated(wanted, dictionary, adds=True))
+    unwanted, wanted = (content.documents(part) for part in (REMOVED, ADDED))
+    facts = ChangedFacts.of(explicit, content.graphs() if by_graph else None, unwanted, wanted, dictionary)
+    change = facts.change
     try:
         before = adopt(explicit, explicit | inferred | generalised, program, dictionary)
     except CannotAdopt as error:
-        after, strategy, reason = (
-            materialise_here(change.explicit, program, dictionary),
-            FALLBACK.name,
-            str(error),
-        )
+        after = materialise_here(change.explicit, program, dictionary)
+        strategy, reason = FALLBACK.name, str(error)
     else:
         after, done = maintain(before, change.explicit, change.removed, change.added)
         strategy, reason = done.strategy, done.reason
     data, report = _result(after)
-    there = (Delta.of(removed) & explicit).fact_count()
-    counts = {"added": len(change.added), "removed": len(change.removed)}
-    counts["absent"] = unwanted.explicit.fact_count() - there
-    return data, {**report, **counts, "strategy": strategy, "reason": reason}
-
-
-def _translated(data: EncodedDataSet, dictionary: TermDictionary, *, adds: bool) -> TripleIndex:
-    """The facts over another dictionary. Those with terms that it lacks are dropped, unless it ``adds``."""
-    translation = Translation(data.dictionary, dictionary, adds=adds, keeps_labels=True)
-    columns = [translation.column(column) for column in data.explicit.columns(legal=False)]
-    is_known = np.logical_and.reduce([column != ABSENT for column in columns])
-    return TripleIndex.from_columns(*(column[is_known] for column in columns))
+    return replace(data, graphs=facts.graphs), {
+        **report,
+        **facts.counts,
+        "strategy": strategy,
+        "reason": reason,
+    }
 
 
 def _result(view: MaterialisedView) -> tuple[EncodedDataSet, dict[str, Any]]:

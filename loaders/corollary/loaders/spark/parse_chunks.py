@@ -2,12 +2,13 @@
 
 A task numbers the terms of about ``STATEMENTS_PER_CHUNK`` statements locally, and emits a *chunk*: its
 distinct terms, packed into one row for each share of terms (``packed_terms``), and the statements as numbers,
-packed into one row. The number of a term is its place in the terms of the chunk, by share.
+packed into one row. The number of a term is its place in the terms of the chunk, by share. The graph names of
+statements are dropped, or they are terms like others; that of the default graph is ``DEFAULT_GRAPH`` then.
 
 All rows are in one table. The column ``what`` is the kind of a row:
 
     terms   chunk, share, position (the number of the first term), number (of terms), content
-    facts   chunk, number (of statements), content (uint32 subjects, predicates, objects, compressed)
+    facts   chunk, number (of statements), content (``packed_statements``)
     bad     document, block, number (of the line within the block, from 1), position, reason, text
     block   document, block, number (of lines)
 
@@ -43,7 +44,9 @@ from corollary.loaders.spark.packed_terms import cut_into_shares, places_of
 from corollary.loaders.spark.storage import FileStatus, Storage
 from corollary.loaders.spark.tuning import BYTES_PER_CHUNK, BYTES_PER_SHARE, STATEMENTS_PER_CHUNK
 from corollary.loaders.tuning import USUAL_COMPRESSION
+from corollary.reasoner.term_format import DEFAULT_GRAPH
 from corollary.terms.dictionary import INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
+from corollary.terms.texts import Texts
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -126,9 +129,17 @@ def shares_for(documents: list[Source], spark: SparkSession, files: int | None) 
 
 
 def parsed(
-    spark: SparkSession, documents: list[Source], prefixes: dict[str, str], shares: int, suffix: str = ""
+    spark: SparkSession,
+    documents: list[Source],
+    prefixes: dict[str, str],
+    shares: int,
+    suffix: str = "",
+    *,
+    graphs: bool = False,
 ) -> DataFrame:
     """The table of rows described above, as a lazy DataFrame. Labels of blank nodes get a ``suffix``, too.
+
+    With ``graphs``, statements keep the names of their graphs.
 
     Documents in other formats than N-Triples and N-Quads are parsed at once, on the driver; they should be
     ontologies. Their first declaration of each prefix is added to ``prefixes``. Raises InputError for a
@@ -136,8 +147,8 @@ def parsed(
     """
     if not documents:
         return spark.createDataFrame([], SCHEMA)
-    formats = {source.number: source.format if source.is_lines else "nt" for source in documents}
-    parsing = _Parsing(formats, suffix, shares)
+    formats = {source.number: source.format if source.is_lines else "nq" for source in documents}
+    parsing = _Parsing(formats, suffix, shares, graphs)
     found: list[DataFrame] = []
     whole = [part for source in documents if (part := source.part()) is not None]
     if whole:
@@ -195,7 +206,7 @@ def _union(one: DataFrame, other: DataFrame) -> DataFrame:
 
 
 def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str, str]) -> pa.Table:
-    """Convert a document in another format to lines of N-Triples."""
+    """Convert a document in another format to lines of N-Quads."""
     content = _content(spark, source.file)
     document = replace(
         Document.in_file(source.file.path, source.format), base=source.file.uri, content=content
@@ -203,9 +214,10 @@ def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str
     dictionary = TermDictionary()
     lines: list[str] = []
     declared: dict[str, str] = {}
-    for rows, _ in document_rows(document, dictionary, prefixes=declared):
+    default = dictionary.encode(DEFAULT_GRAPH)
+    for rows, _ in document_rows(document, dictionary, graph=default, prefixes=declared):
         texts = dictionary.decode_all(rows.ravel().tolist())
-        lines += [f"{s} {p} {o} .\n" for s, p, o in zip(*[iter(texts)] * 3, strict=True)]
+        lines += [f"{' '.join(quad)} .\n" for quad in zip(*[iter(texts)] * TERMS, strict=True)]
     for prefix, namespace in declared.items():
         prefixes.setdefault(prefix, namespace)
     return pa.table(
@@ -230,11 +242,15 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class _Parsing:
-    """What tasks need to know: formats by number of document, a suffix of labels, the number of shares."""
+    """What tasks need to know: formats by number of document, a suffix of labels, the number of shares.
+
+    ``graphs``: the names of graphs are kept.
+    """
 
     formats: Mapping[int, str]
     suffix: str
     shares: int
+    graphs: bool = False
 
     def reader(self, tasks: Broadcast[list[list[Part]]]) -> Callable[[Batches], Batches]:
         """The function for the executors that reads the files of tasks, given the numbers of the tasks."""
@@ -311,13 +327,7 @@ class _Task:
 
     def _parse(self, text: Bytes) -> Batches:
         statements = parse_chunk(text, FORMATS[self._parsing.formats[self._document]])
-        texts = statements.texts
-        if texts.lengths[TERMS - 1 :: TERMS].any():  # graph names are dropped
-            texts.lengths[TERMS - 1 :: TERMS] = 0
-            texts.earlier[:] = np.arange(texts.earlier.size)  # some rows named these as their equals
-        ids: Ids = np.empty(texts.starts.size, np.uint32)
-        self._dictionary.encode_texts(texts, ids)
-        self._statements.append(ids.reshape(-1, TERMS)[:, : TERMS - 1])
+        self._statements.append(self._ids(statements.texts))
         self._size += len(statements)
         self._bytes += text.size
         if statements.bad:
@@ -325,6 +335,21 @@ class _Task:
         self._lines += statements.lines
         if self._size >= STATEMENTS_PER_CHUNK or self._bytes >= BYTES_PER_CHUNK:
             yield from self._flush()
+
+    def _ids(self, texts: Texts) -> Ids:
+        """The ids of statements' terms, one row for each statement: with its graph if graphs are kept."""
+        names = texts.lengths[TERMS - 1 :: TERMS]
+        if not self._parsing.graphs and names.any():
+            names[:] = 0
+            texts.earlier[:] = np.arange(texts.earlier.size)  # some rows named these as their equals
+        ids: Ids = np.empty(texts.starts.size, np.uint32)
+        self._dictionary.encode_texts(texts, ids)
+        rows = ids.reshape(-1, TERMS)
+        if not self._parsing.graphs:
+            return rows[:, : TERMS - 1]
+        if not names.all():
+            rows[names == 0, TERMS - 1] = self._dictionary.encode(DEFAULT_GRAPH)
+        return rows
 
     def _bad(self, lines: list[BadLine]) -> pa.RecordBatch:
         return _rows(
@@ -352,7 +377,7 @@ class _Task:
         ids = np.concatenate(self._statements)
         starts = np.cumsum([0, *counts])
         numbers = place_of[starts[ids >> np.uint32(KIND_SHIFT)] + (ids & np.uint32(INDEX_MASK))]
-        packed = CODEC.compress(np.ascontiguousarray(numbers.T).tobytes(), asbytes=True)
+        packed = packed_statements(numbers)
         yield _rows(1, what="facts", chunk=self._next_chunk, number=[self._size], content=[packed])
         self._next_chunk += 1
         self._dictionary, self._statements, self._size, self._bytes = TermDictionary(), [], 0, 0
@@ -371,10 +396,17 @@ class _Task:
         return content, places, [len(table) for table in tables]
 
 
+def packed_statements(numbers: Ids) -> bytes:
+    """A chunk's statements as bytes, given the numbers of their terms: shape (n, 3), with graphs (n, 4)."""
+    compressed: bytes = CODEC.compress(np.ascontiguousarray(numbers.T).tobytes(), asbytes=True)
+    return bytes([numbers.shape[1]]) + compressed
+
+
 def statements_in(packed: bytes | pa.Buffer, number: int) -> Ids:
-    """The numbers of the terms of a chunk's statements: subjects, predicates, objects, of shape (3, n)."""
-    plain = CODEC.decompress(packed, 12 * number)
-    return np.frombuffer(plain, np.uint32).reshape(3, number)
+    """What ``packed_statements`` took, by column: subjects, predicates, objects, and graphs if kept."""
+    content = pa.py_buffer(packed)
+    plain = CODEC.decompress(content.slice(1), 4 * content[0] * number)
+    return np.frombuffer(plain, np.uint32).reshape(content[0], number)
 
 
 def _rows(size: int, **columns: object) -> pa.RecordBatch:

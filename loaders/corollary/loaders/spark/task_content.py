@@ -3,7 +3,8 @@
 Rows have a ``part`` each. The rows of a data set are terms (``id``, ``text``) and facts (``predicate``,
 ``subject``, ``object``). The rows of documents are those of chunks (``parse_chunks``): ``chunk``, ``share``,
 which only terms have, ``content``, and the number of terms or statements as ``id``. Columns that no row needs
-may be missing.
+may be missing. If a data set has named graphs, its facts are also there by graph, with a column ``graph``,
+and the statements of documents have graphs.
 """
 
 from __future__ import annotations
@@ -13,22 +14,25 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from corollary.columns import Candidates, TripleIndex
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.delta import Delta
 from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
 from corollary.loaders.decoding import content_of
 from corollary.loaders.encoded_format import COLUMNS, EncodedDataSet
+from corollary.loaders.gathering import Gathering
 from corollary.loaders.spark.packed_facts import large_tables
 from corollary.loaders.spark.packed_terms import Numbering
 from corollary.loaders.spark.parse_chunks import statements_in
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, Ids, Kind, TermDictionary
 from corollary.terms.texts import TextTable
 
-TERMS, EXPLICIT, INFERRED, GENERALISED, ADDED, REMOVED = range(6)
+TERMS, EXPLICIT, INFERRED, GENERALISED, GRAPHS, ADDED, REMOVED = range(7)
 """The parts: of a data set, and of the documents to add or to remove."""
 
 PARTS_OF_FACTS = (EXPLICIT, INFERRED, GENERALISED)
+
+_QUADS = ("subject", "predicate", "object", "graph")
 
 
 _Row = tuple[int, int | None, int, pa.Buffer]
@@ -42,6 +46,7 @@ class TaskContent:
         self._ids: list[np.ndarray] = []
         self._texts: list[pa.Array] = []
         self._facts: dict[int, Candidates] = {}
+        self._quads = Gathering()
         self._chunks: dict[int, list[_Row]] = {}
         for table in large_tables(batches):
             parts = table.column("part").to_numpy()
@@ -56,6 +61,9 @@ class TaskContent:
             names, subjects, objects = (rows.column(name).to_numpy().astype(np.uint32) for name in COLUMNS)
             for name, keys in grouped(names, pack(subjects, objects)):
                 self._facts.setdefault(part, {}).setdefault(name, []).append(keys)
+        elif part == GRAPHS:
+            columns = (rows.column(name).to_numpy().astype(np.uint32) for name in _QUADS)
+            self._quads.add(np.stack([*columns], axis=1))
         else:
             columns = (rows.column(name).to_pylist() for name in ("chunk", "share", "id"))
             contents = (content.as_buffer() for content in rows.column("content"))
@@ -75,8 +83,12 @@ class TaskContent:
         """The facts of a part of the data set."""
         return Delta.gathered(self._facts.pop(part, {}))
 
+    def graphs(self) -> dict[int, TripleIndex]:
+        """The facts of each graph of the data set; none if it has no named graphs."""
+        return _by_graph(self._quads)
+
     def documents(self, part: int) -> EncodedDataSet:
-        """The statements of a part. Ids are ranks by kind and text."""
+        """The statements of a part, by graph if their graphs are kept. Ids are ranks by kind and text."""
         rows = self._chunks.pop(part, [])
         terms = sorted((row for row in rows if row[1] is not None), key=lambda row: row[:2])
         numbering = Numbering()
@@ -92,7 +104,19 @@ class TaskContent:
             if share is None
         ]
         columns = np.concatenate(parts, axis=1) if parts else np.empty((3, 0), np.uint32)
-        return EncodedDataSet(TermDictionary.of_tables(tables), TripleIndex.from_columns(*columns))
+        dictionary, facts = TermDictionary.of_tables(tables), TripleIndex.from_columns(*columns[:3])
+        if len(columns) == len(COLUMNS):
+            return EncodedDataSet(dictionary, facts)
+        quads = Gathering()
+        quads.add(columns.T)
+        return EncodedDataSet(dictionary, facts, graphs=_by_graph(quads))
+
+
+def _by_graph(quads: Gathering) -> dict[int, TripleIndex]:
+    relations: dict[int, dict[int, Relation]] = {}
+    for (graph, predicate), pairs in quads.facts().items():
+        relations.setdefault(graph, {})[predicate] = Relation(pairs)
+    return {graph: TripleIndex(found) for graph, found in relations.items()}
 
 
 def _table(texts: pa.Array) -> TextTable:

@@ -22,12 +22,19 @@ from corollary.loaders.spark.encoded_tables import (
     check_content,
     described,
     open_encoded,
-    read_facts,
     read_terms,
     terms_after,
     write_manifest,
 )
-from corollary.loaders.spark.encoding import Counts, encoded, files_for, terms_of, write_facts, write_terms
+from corollary.loaders.spark.encoding import (
+    QUADS,
+    Counts,
+    encoded,
+    files_for,
+    terms_of,
+    write_facts,
+    write_terms,
+)
 from corollary.loaders.spark.load import Notify, Stages, quarantine, silent
 from corollary.loaders.spark.materialise_tables import (
     ONE_TASK,
@@ -63,8 +70,8 @@ class Updated:
     """The result of an update: counts, and the wall-clock seconds of every stage.
 
     ``added`` and ``removed`` are the facts that became explicit, and that are explicit no longer. ``absent``
-    are the facts to remove that were not explicit. ``method`` is as in ``Materialised``. ``strategy`` is how
-    the change was followed: ADDITIONS, or a strategy of ``maintain``; "starting over" has a ``reason``.
+    are the statements to remove that were not there. ``method`` is as in ``Materialised``. ``strategy`` is
+    how the change was followed: ADDITIONS, or a strategy of ``maintain``; "starting over" has a ``reason``.
     """
 
     explicit: int
@@ -96,14 +103,16 @@ def update(
     """Write a closed data set after a change of its explicit facts to ``output``.
 
     The statements of the documents ``remove`` are removed, and those of ``add`` are added: a fact in both is
-    explicit at the end. Documents, ``format``, bad lines and ``files`` are as in ``load``. Blank nodes of
-    documents are never those of the data set. Known terms keep their ids, new ones get the next. The result
-    has the facts that ``materialise`` derives for the changed data set.
+    explicit at the end. If the data set has named graphs, this is so for each graph, and a fact is explicit
+    as long as a graph has it; else the graph names of quads are dropped. Documents, ``format``, bad lines and
+    ``files`` are as in ``load``. Blank nodes of documents are never those of the data set. Known terms keep
+    their ids, new ones get the next. The result has the facts that ``materialise`` derives for the changed
+    data set.
 
     ``output`` may be ``source``. The manifest has the checksums of the data set and of the documents.
 
-    Raises InputError if ``source`` is no data set, is not closed under the program, has named graphs, or is
-    not what its manifest says; and what ``load`` and ``materialise`` raise.
+    Raises InputError if ``source`` is no data set, is not closed under the program, or is not what its
+    manifest says; and what ``load`` and ``materialise`` raise.
     """
     stages = Stages(notify)
     storage = Storage(spark)
@@ -141,8 +150,6 @@ def _refuse(data: DistributedDataSet, program: Program, source: str) -> None:
             f"these rules are others ({program.name}), or this is another version",
             "use the rules that closed it, or close it anew: corollary spark-materialise",
         )
-    if any(name.startswith(f"{GRAPHS}/") for name in data.files):
-        raise input_error(f"{source}: it has named graphs", "change it in a store")
 
 
 @dataclass(frozen=True)
@@ -186,7 +193,8 @@ class _Change:
         tables: list[DataFrame] = []
         counts = []
         for path, documents, found in zip(paths, (added, removed), (prefixes, {}), strict=True):
-            rows = parsed(spark, documents, found, 1, f"-{data.digest[:DIGITS_OF_SUFFIX]}")
+            suffix = f"-{data.digest[:DIGITS_OF_SUFFIX]}"
+            rows = parsed(spark, documents, found, 1, suffix, graphs=data.has_graphs)
             tables.append(chunks_in(rows, path))
             counts.append(Counts.of(tables[-1]))
         statements, bad = (sum(getattr(each, name) for each in counts) for name in ("statements", "bad"))
@@ -257,7 +265,7 @@ def _in_rounds(
     changed = _with_new_terms(data, change, folder, files)
     stages.enter("facts")
     facts = _FactsOfChange.of(data, change, changed.terms, scratch(folder))
-    changed = _with_explicit(changed, facts.changed(data.explicit), folder, files)
+    changed = _with_facts(changed, facts.changed(data.explicit), facts.graphs, folder, files)
     followed, reason = None, "facts are removed"
     if not facts.counts[1]:
         derived = data.facts_of(INFERRED).unionAll(data.facts_of(GENERALISED))
@@ -286,48 +294,63 @@ def _with_new_terms(
     return replace(data, folder=folder, counts=counts, files=copied, terms=terms)
 
 
-def _with_explicit(
-    data: DistributedDataSet, explicit: DataFrame, folder: str, files: int | None
+def _with_facts(
+    data: DistributedDataSet, explicit: DataFrame, graphs: DataFrame | None, folder: str, files: int | None
 ) -> DistributedDataSet:
-    """The data set with other explicit facts, which are written to its folder."""
-    size = sum(data.facts.values())
-    write_facts(explicit, folder, EXPLICIT, files_for(size, explicit, files))
-    written = described(data.terms.sparkSession, folder, (EXPLICIT,))
-    facts = {"explicit": sum(about["rows"] for about in written.values()), "inferred": 0}
-    paths = {EXPLICIT: [f"{folder}/{EXPLICIT}"], INFERRED: [], GENERALISED: []}
+    """The data set with other explicit facts, also by graph, which are written to its folder."""
+    count = files_for(sum(data.facts.values()), explicit, files)
+    write_facts(explicit, folder, EXPLICIT, count)
+    if graphs is not None:
+        write_facts(graphs, folder, GRAPHS, count, QUADS)
+    written = described(data.terms.sparkSession, folder, (EXPLICIT, GRAPHS))
+    rows = sum(about["rows"] for name, about in written.items() if name.startswith(EXPLICIT))
+    facts = {"explicit": rows, "inferred": 0}
+    paths = {EXPLICIT: [f"{folder}/{EXPLICIT}"], INFERRED: [], GENERALISED: [], GRAPHS: []}
     return replace(data, files={**data.files, **written}, facts=facts, fact_paths=paths)
 
 
 @dataclass(frozen=True, slots=True)
 class _FactsOfChange:
-    """Δ⁺ and Δ⁻ as tables in scratch. ``counts``: how many facts are added, removed, and were not there."""
+    """Δ⁺ and Δ⁻ of E as tables in scratch, and the facts by graph after the change, if there are graphs.
+
+    ``counts``: how many facts are added and removed, and how many statements to remove were not there.
+    """
 
     added: DataFrame
     removed: DataFrame
+    graphs: DataFrame | None
     counts: tuple[int, int, int]
 
     @staticmethod
     def of(data: DistributedDataSet, change: _Change, terms: DataFrame, folder: str) -> _FactsOfChange:
         """``terms`` are all terms, new ones included."""
-        spark, columns = data.terms.sparkSession, list(COLUMNS)
+        spark, by_graph = data.terms.sparkSession, data.has_graphs
+        before, columns = (data.graphs, [*QUADS]) if by_graph else (data.explicit, [*COLUMNS])
 
         def written(facts: DataFrame, name: str) -> DataFrame:
             facts.write.parquet(f"{folder}/{name}")
-            return read_facts(spark, [f"{folder}/{name}"])
+            return spark.read.schema(facts.schema).parquet(f"{folder}/{name}")
 
         unknown = terms_of(change.unwanted).select("text").distinct().join(terms, "text", "left_anti")
         unknown.selectExpr(f"monotonically_increasing_id() + {FIRST_OF_UNKNOWN} as id", "text").write.parquet(
             f"{folder}/unknown"
         )
         more = read_terms(spark, [f"{folder}/unknown"])
-        wanted = written(encoded(change.wanted, terms).distinct(), "wanted")
-        unwanted = written(encoded(change.unwanted, terms.unionAll(more)).distinct(), "unwanted")
-        there = written(data.explicit.join(unwanted, columns, "left_semi"), "there")
+        wanted = written(encoded(change.wanted, terms, graphs=by_graph).distinct(), "wanted")
+        both = terms.unionAll(more)
+        unwanted = written(encoded(change.unwanted, both, graphs=by_graph).distinct(), "unwanted")
+        there = written(before.join(unwanted, columns, "left_semi"), "there")
         removed = written(there.join(wanted, columns, "left_anti"), "to-remove")
-        known = data.explicit.join(wanted, columns, "left_semi")
-        added = written(wanted.join(known, columns, "left_anti"), "to-add")
+        known = before.join(wanted, columns, "left_semi")
+        added, after = written(wanted.join(known, columns, "left_anti"), "to-add"), None
+        if by_graph:  # a fact is explicit as long as a graph has it
+            left = before.join(removed, columns, "left_anti")
+            after = written(left.unionByName(added), "graphs")
+            lost, came = (facts.select(*COLUMNS).distinct() for facts in (removed, added))
+            removed = written(lost.join(after, [*COLUMNS], "left_anti"), "not-explicit")
+            added = written(came.join(data.explicit, [*COLUMNS], "left_anti"), "explicit")
         counts = added.count(), removed.count(), unwanted.count() - there.count()
-        return _FactsOfChange(added, removed, counts)
+        return _FactsOfChange(added, removed, after, counts)
 
     def changed(self, explicit: DataFrame) -> DataFrame:
         """The explicit facts after the change."""
