@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -48,6 +50,7 @@ class Cluster:
             if not equals:
                 raise click.UsageError(f"--conf {name}: write NAME=VALUE")
         spark = session(self.master, self.memory, {name: value for name, _, value in pairs})
+        _end_quietly_when_interrupted()
 
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -61,6 +64,12 @@ class Cluster:
             raise Mistake(f"Spark failed, and nothing was written: {said}") from error
         finally:
             spark.stop()
+
+
+def _end_quietly_when_interrupted() -> None:
+    """Ctrl-C ends a command as elsewhere: PySpark would first ask Java, and py4j print its stacks."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger().addFilter(lambda record: "while sending command" not in record.getMessage())
 
 
 def _on_spark(command: Command) -> Command:
@@ -284,5 +293,5 @@ def _print(report: dict[str, Any], as_json: bool) -> None:
         print_json(report, to_stderr=False)
         return
     seconds = report.pop("seconds")
-    counts = {name.replace("_", " "): value for name, value in report.items()}
+    counts = {name.replace("_", " "): value for name, value in report.items() if value != ""}
     print_tables([counts_table(counts, seconds)], to_stderr=False)

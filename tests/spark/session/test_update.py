@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
+import pyoxigraph
 import pytest
 from hypothesis import given
 from rdflib import Dataset, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.util import from_n3
 from tests import strategies as some
 from tests.engine import Fact, load
 from tests.spark.data import few, texts
 from tests.spark.test_one_task_update import (
+    PREFIXES,
     Parts,
     all_texts,
     closed,
@@ -29,12 +33,13 @@ from tests.spark.test_one_task_update import (
 )
 
 from corollary.evaluate import materialise as materialise_here
-from corollary.language import BlankNode, Program, constant_text
+from corollary.language import BlankNode, Program, constant_text, parse_program
 from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import encoded_tables, update, update_tables
 from corollary.loaders.spark.snapshot_output import QUARANTINE
+from corollary.loaders.spark.update_tables import FACTS_ARE_REMOVED
 from corollary.profiles import load_profile
 from corollary.program.fingerprint import fingerprint
 from corollary.terms.dictionary import TermDictionary
@@ -118,8 +123,8 @@ def test_additions_are_followed_on_partitions(spark: SparkSession, tmp_path: Pat
 @pytest.mark.parametrize(
     ("added", "removed", "reason"),
     [
-        (NEWS, triples("[:ann, :kin, :bob] . [:dan, :kin, :ann] ."), "facts are removed"),
-        (triples("[:Parent, rdfs:subClassOf, :Person] ."), frozenset(), "the schema changes"),
+        (NEWS, triples("[:ann, :kin, :bob] . [:dan, :kin, :ann] ."), FACTS_ARE_REMOVED),
+        (triples("[:Parent, rdfs:subClassOf, :Person] ."), frozenset(), "facts of the schema are added"),
     ],
 )
 def test_other_changes_are_derived_anew(
@@ -128,6 +133,32 @@ def test_other_changes_are_derived_anew(
     methods = check_on_spark(spark, tmp_path, FAMILY, added, removed, load_profile("owl2rl"))
     assert methods[0].startswith("one task: ") and "starting over" not in methods[0]
     assert methods[1] == f"partitions: starting over: {reason}"
+
+
+NEGATION = parse_program(
+    f"{PREFIXES} [?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z], NOT([?x, :next, ?z]) ."
+)
+
+
+@pytest.mark.parametrize(
+    ("removed", "here", "there"),
+    [
+        (0, "additions: ", "has negation or aggregates"),
+        (1, "backward/forward: ", FACTS_ARE_REMOVED),
+        (2950, "starting over: too many facts are removed", FACTS_ARE_REMOVED),
+    ],
+)
+def test_the_report_says_what_was_derived_anew(
+    spark: SparkSession, tmp_path: Path, removed: int, here: str, there: str
+) -> None:
+    """With negation, for an addition, a small and a large removal."""
+    chain = triples(" ".join(f"[:n{n}, :next, :n{n + 1}] ." for n in range(3000)))
+    gone = frozenset(sorted(chain, key=repr)[:removed])
+    added = frozenset() if removed else triples("[:n5, :next, :n7] .")
+    methods = check_on_spark(spark, tmp_path, chain, added, gone, NEGATION)
+    assert methods[0] == f"one task: {here}"
+    assert methods[1].startswith("joins: ") and ": starting over: " in methods[1]
+    assert methods[1].endswith(there)
 
 
 def test_updates_one_after_the_other(spark: SparkSession, tmp_path: Path) -> None:
@@ -205,10 +236,10 @@ def test_named_graphs(spark: SparkSession, tmp_path: Path, files: int | None, re
     here, there, profile = str(tmp_path / "closed"), tmp_path / "newer", load_profile("owl2rl")
     done = update(spark, here, str(there), profile, add=added, remove=removed, files=files)
     for path in removed:
-        gone = Dataset(default_union=False)
-        gone.parse(path)
-        for subject, predicate, object, graph in gone.quads():
-            store.remove((subject, predicate, object, graph and store.graph(graph)))  # type: ignore[arg-type]
+        for quad in pyoxigraph.parse(path=path):
+            is_named = isinstance(quad.graph_name, pyoxigraph.NamedNode)
+            name = URIRef(quad.graph_name.value) if is_named else DATASET_DEFAULT_GRAPH_ID
+            store.graph(name).remove(tuple(from_n3(str(term)) for term in quad.triple))  # type: ignore[arg-type]
     store.store.load(*added)  # type: ignore[attr-defined]
     wanted, found = saved(store, tmp_path / "wanted"), load_encoded(there)
     assert quad_texts(found) == quad_texts(wanted)

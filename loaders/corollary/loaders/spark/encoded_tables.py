@@ -31,7 +31,7 @@ from corollary.loaders.encoded_format import (
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoding import FACT_SCHEMA, QUAD_SCHEMA
 from corollary.loaders.spark.packed_facts import AS_IS
-from corollary.loaders.spark.storage import Storage, local_path
+from corollary.loaders.spark.storage import SNAPSHOT_SUFFIX, Storage, local_path
 from corollary.reasoner.closed_under import ClosedUnder
 from corollary.terms.dictionary import BULK_KINDS, Kind
 
@@ -120,6 +120,10 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
     """Open a data set. Raises InputError, with a remedy, if ``path`` has none, or it is incomplete."""
     storage = Storage(spark)
     folder = storage.full(path)
+    if storage.is_file_of_columns(folder):
+        data_set = f"{path.removesuffix(SNAPSHOT_SUFFIX)}.encoded"
+        remedy = f"make it a data set first: corollary convert {path} {data_set}"
+        raise input_error(f"{path}: this is a snapshot, which Spark does not read", remedy)
     if not storage.exists(f"{folder}/{MANIFEST}"):
         raise input_error(
             f"{path}: no encoded data set is here: there is no {MANIFEST}",

@@ -8,7 +8,7 @@ facts by predicate, subject and object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from corollary.language.errors import CorollaryError
 from corollary.loaders.encoded_format import COLUMNS, TERMS
 from corollary.loaders.spark.packed_terms import texts_in
 from corollary.loaders.spark.parse_chunks import statements_in
-from corollary.loaders.spark.tuning import MAX_ROWS_PER_FILE
+from corollary.loaders.spark.tuning import MANY_TIMES, MAX_ROWS_PER_FILE
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind
 
 if TYPE_CHECKING:
@@ -62,6 +62,15 @@ def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:
         return files
     cores: int = chunks.sparkSession.sparkContext.defaultParallelism
     return max(cores, -(-rows // MAX_ROWS_PER_FILE))
+
+
+def warn_of_few_files(files: int | None, suits: int, notify: Callable[[str], None]) -> None:
+    """Say so if ``files`` are given, and far fewer than those that suit the data."""
+    if files is not None and files * MANY_TIMES < suits:
+        notify(
+            f"--files {files} is few for so much: {suits} would suit. A task holds its part in memory, and "
+            "makes a file of at most 2 GB"
+        )
 
 
 def write_terms(

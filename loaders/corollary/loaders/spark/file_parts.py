@@ -78,7 +78,8 @@ def _complaining(path: Path, compression: str) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, OSError, pa.ArrowException) as error:
         bad = "the compressed data end too early or are damaged" if compression else "cannot be read"
-        raise input_error(f"{path}: {bad}: {error}") from None
+        remedy = "; get the file again" if compression else ""
+        raise input_error(f"{path}: {bad}: {error}{remedy}") from None
 
 
 class _Range(io.RawIOBase):

@@ -17,10 +17,17 @@ import pyarrow as pa
 
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
-from corollary.loaders.spark.encoding import Counts, files_for
+from corollary.loaders.spark.encoding import Counts, files_for, warn_of_few_files
 from corollary.loaders.spark.many_tasks import NumberedTerms
 from corollary.loaders.spark.one_task import number
-from corollary.loaders.spark.parse_chunks import Source, chunks_in, parsed, shares_for, sources
+from corollary.loaders.spark.parse_chunks import (
+    Source,
+    chunks_in,
+    parsed,
+    shares_for,
+    shares_that_suit,
+    sources,
+)
 from corollary.loaders.spark.snapshot_output import QUARANTINE, data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED, MAX_FACTS_IN_ONE_TASK
@@ -112,6 +119,7 @@ def load(
         documents = sources(storage, inputs, format)
         prefixes: dict[str, str] = {}
         shares = shares_for(documents, spark, files)
+        warn_of_few_files(files, shares_that_suit(documents), notify)
         chunks = chunks_in(parsed(spark, documents, prefixes, shares), f"{scratch(folder)}/chunks")
         counts = Counts.of(chunks)
         if counts.bad:

@@ -20,7 +20,7 @@ from corollary.loaders.spark.encoded_tables import (
     terms_after,
     write_manifest,
 )
-from corollary.loaders.spark.encoding import files_for, write_facts
+from corollary.loaders.spark.encoding import files_for, warn_of_few_files, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.load import Notify, Stages, silent
@@ -30,7 +30,7 @@ from corollary.loaders.spark.program_cut import CannotCut
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.snapshot_output import data_set_output
 from corollary.loaders.spark.storage import Storage, scratch
-from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK
+from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK, MAX_FACTS_PER_PARTITION
 from corollary.program.fingerprint import fingerprint
 from corollary.program.stratify import called, verb
 from corollary.terms.dictionary import Kind, kind_of_text
@@ -134,11 +134,12 @@ def close_in_rounds(
     ``kept``: a folder for the rounds on partitions, which may have some already.
     Preconditions: no rule computes new terms; the terms of ``data`` are in the folder.
     """
+    warn_of_few_files(files, -(-data.facts["explicit"] // MAX_FACTS_PER_PARTITION), notify)
     stages.enter("schema")
     schema = Schema.of(program, data)
     reason = ""
     if followed is not None and schema.has_any_in(followed.added):
-        followed, reason = None, "the schema changes"
+        followed, reason = None, "facts of the schema are added"
     try:
         found = _on_partitions(data, schema, folder, files, stages, notify, followed, kept)
     except CannotCut as why:

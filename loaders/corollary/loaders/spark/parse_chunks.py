@@ -119,13 +119,16 @@ def _format_name(path: str, format: str | None) -> str:
 
 def shares_for(documents: list[Source], spark: SparkSession, files: int | None) -> int:
     """The number of shares of the terms of documents: ``files`` if given, else at least one per core."""
-    if files is not None:
-        return files
+    cores: int = spark.sparkContext.defaultParallelism
+    return max(cores, shares_that_suit(documents)) if files is None else files
+
+
+def shares_that_suit(documents: list[Source]) -> int:
+    """The number of shares of terms that the size of the documents asks for."""
     sizes = (
         s.file.size * (USUAL_COMPRESSION if FileKind.of(s.file.path).compression else 1) for s in documents
     )
-    cores: int = spark.sparkContext.defaultParallelism
-    return max(cores, -(-sum(sizes) // BYTES_PER_SHARE))
+    return -(-sum(sizes) // BYTES_PER_SHARE)
 
 
 def parsed(

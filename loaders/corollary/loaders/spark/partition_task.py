@@ -34,9 +34,10 @@ from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import Program, format_program
 from corollary.loaders.encoded_format import COLUMNS, GENERALISED, INFERRED
+from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoded_tables import FACTS
 from corollary.loaders.spark.packed_facts import TaskIds, gather, homes, large_tables, packed_rows, row
-from corollary.loaders.spark.tuning import FACTS_PER_SAMPLE
+from corollary.loaders.spark.tuning import FACTS_PER_SAMPLE, MAX_BYTES_PER_ROW
 from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.modules.module import ModuleRejectsRule
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
@@ -293,7 +294,10 @@ def written(batches: Batches) -> Batches:
 
 
 def file_row(name: str, tables: Iterable[pa.Table]) -> pa.RecordBatch:
-    """A file of a data set as a row. Precondition: there is a table, and all have the same columns."""
+    """A file of a data set as a row. Precondition: there is a table, and all have the same columns.
+
+    Raises InputError, in one line, for more bytes than a row may have.
+    """
     sink, rows = pa.BufferOutputStream(), 0
     writer: parquet.ParquetWriter | None = None
     for table in tables:
@@ -304,7 +308,10 @@ def file_row(name: str, tables: Iterable[pa.Table]) -> pa.RecordBatch:
         rows += table.num_rows
     assert writer is not None, name
     writer.close()
-    file = sink.getvalue().to_pybytes()
+    content = sink.getvalue()
+    if content.size > MAX_BYTES_PER_ROW:
+        raise input_error(f"{name} has {content.size:,} bytes, where 2 GB are the limit: give more --files")
+    file = content.to_pybytes()
     columns = [[name], [file], [rows], [sha256(file).hexdigest()]]
     return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_FILES)
 

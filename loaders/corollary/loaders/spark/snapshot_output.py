@@ -12,9 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from corollary.loaders.spark.storage import Storage, local_path, scratch
-
-SNAPSHOT_SUFFIX = ".snapshot"
+from corollary.loaders.spark.storage import SNAPSHOT_SUFFIX, Storage, local_path, scratch
 
 QUARANTINE = "quarantine"
 """The folder of bad lines within a data set."""

@@ -23,6 +23,8 @@ from corollary.loaders.formats import input_error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SNAPSHOT_SUFFIX = ".snapshot"
+
 Java = Any
 """An object of the driver's Java virtual machine."""
 
@@ -210,17 +212,19 @@ class Storage:
 
     def check_file(self, target: str) -> None:
         """Raise InputError if something else than a file of columns is at ``target``."""
-        if not self.exists(target):
-            return
-        if not self.is_folder(target):
-            java_path, system = self._path(target)
-            stream = system.open(java_path)
-            try:
-                if bytes(stream.readNBytes(len(MAGIC))) == MAGIC:
-                    return
-            finally:
-                stream.close()
-        raise input_error(f"{target}: something else is there", "name a new file, or an older snapshot")
+        if self.exists(target) and not self.is_file_of_columns(target):
+            raise input_error(f"{target}: something else is there", "name a new file, or an older snapshot")
+
+    def is_file_of_columns(self, path: str) -> bool:
+        """Whether a snapshot, or another file of columns, is at a path."""
+        if not self.exists(path) or self.is_folder(path):
+            return False
+        java_path, system = self._path(path)
+        stream = system.open(java_path)
+        try:
+            return bytes(stream.readNBytes(len(MAGIC))) == MAGIC
+        finally:
+            stream.close()
 
     @contextmanager
     def resumable(self, target: str, key: str) -> Iterator[str]:

@@ -45,6 +45,14 @@ BYTES_PER_SHARE = 1 << 29
 """Bytes of documents for each share of terms. Not tuned: a bound on the memory of the task that numbers the
 share, some 500 MB."""
 
+MANY_TIMES = 8
+"""A warning says that few files are asked for, where a task gets this many times what the default gives it.
+Not tuned: then a worker takes some 4 GB."""
+
+MAX_BYTES_PER_ROW = (1 << 31) - (1 << 16)
+"""Bytes at most of a file that a task makes, which is one row: the limit of arrays in Java and of Arrow, less
+room for the other columns."""
+
 STATEMENTS_PER_CHUNK = 1 << 18
 """A chunk is emitted when it has this many statements. Not tuned: a bound on the memory of a task."""
 

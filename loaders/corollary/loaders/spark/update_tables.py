@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from corollary.language import Program
@@ -56,7 +55,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ADDITIONS = "additions"
-"""The strategy of ``Updated`` where facts were only added, and followed on partitions."""
+"""The strategy of ``Updated`` where facts were only added, and followed."""
+
+FACTS_ARE_REMOVED = "facts are removed, and facts of several partitions may support each other"
+"""The reason why all is derived anew after a removal in rounds."""
 
 FIRST_OF_UNKNOWN = 1 << 33
 """The first of the ids of terms to remove that no data set has. Ids of terms are less."""
@@ -217,11 +219,6 @@ class _Change:
         ]
         return {"data set": self.data.digest, "added": digests[0], "removed": digests[1]}
 
-    @cached_property
-    def new_texts(self) -> DataFrame:
-        """The terms to add that the data set lacks."""
-        return terms_of(self.wanted).select("text").distinct().join(self.data.terms, "text", "left_anti")
-
 
 def _followed(
     data: DistributedDataSet,
@@ -248,6 +245,8 @@ def _in_one_task(
         notify(said)
     names = "added", "removed", "absent", "rounds", "strategy", "reason"
     report = Updated(0, 0, bad_lines=change.bad, method=ONE_TASK, **{name: found[name] for name in names})
+    if not report.removed and report.strategy != FALLBACK.name:
+        report.strategy = ADDITIONS
     return _Done(written.counts, written.files, written.fingerprint, report)
 
 
@@ -262,11 +261,11 @@ def _in_rounds(
 ) -> _Done:
     """Write the terms and facts after the change, and close them in rounds."""
     stages.enter("terms")
-    changed = _with_new_terms(data, change, folder, files)
+    changed, terms = _with_new_terms(data, change, folder, files)
     stages.enter("facts")
-    facts = _FactsOfChange.of(data, change, changed.terms, scratch(folder))
+    facts = _FactsOfChange.of(data, change, terms, scratch(folder))
     changed = _with_facts(changed, facts.changed(data.explicit), facts.graphs, folder, files)
-    followed, reason = None, "facts are removed"
+    followed, reason = None, FACTS_ARE_REMOVED
     if not facts.counts[1]:
         derived = data.facts_of(INFERRED).unionAll(data.facts_of(GENERALISED))
         followed, reason = Followed(data.explicit, derived, facts.added), ""
@@ -279,19 +278,31 @@ def _in_rounds(
 
 def _with_new_terms(
     data: DistributedDataSet, change: _Change, folder: str, files: int | None
-) -> DistributedDataSet:
-    """The data set in another folder, with more terms. Its facts are not there yet."""
-    spark = data.terms.sparkSession
+) -> tuple[DistributedDataSet, DataFrame]:
+    """The data set in another folder, with more terms, without facts. And all terms of the documents.
+
+    The terms of the data set are read once. The documents' terms are small files, which Spark sends to all
+    executors if they are few. Terms to remove that are unknown have ids from ``FIRST_OF_UNKNOWN`` on.
+    """
+    spark, place = data.terms.sparkSession, scratch(folder)
     copied = {name: about for name, about in data.files.items() if name.startswith(f"{TERMS}/")}
     copy_files(Storage(spark), data.folder, folder, copied)
-    beside = f"{scratch(folder)}/terms"
-    new = write_terms(
-        change.new_texts, beside, files or files_for(change.statements, change.wanted, None), data.counts
+    wanted, unwanted = (
+        _written(terms_of(chunks).select("text").distinct(), f"{place}/texts-{name}")
+        for name, chunks in (("added", change.wanted), ("removed", change.unwanted))
     )
-    copied |= terms_after(spark, beside, folder, copied)
+    texts = wanted.unionAll(unwanted).distinct()
+    known = _written(data.terms.join(texts, "text").select("id", "text"), f"{place}/known")
+    new_texts, beside = wanted.join(known, "text", "left_anti"), f"{place}/terms"
+    new = write_terms(new_texts, beside, files or files_for(change.statements, wanted, None), data.counts)
+    more = terms_after(spark, beside, folder, copied)
     counts = {kind: count + new[kind] for kind, count in data.counts.items()}
+    found = known.unionAll(read_terms(spark, [f"{folder}/{name}" for name in more]))
+    ids = f"monotonically_increasing_id() + {FIRST_OF_UNKNOWN} as id"
+    unknown = unwanted.join(found, "text", "left_anti").selectExpr(ids, "text")
+    named = found.unionAll(_written(unknown, f"{place}/unknown"))
     terms = read_terms(spark, [f"{folder}/{TERMS}"])
-    return replace(data, folder=folder, counts=counts, files=copied, terms=terms)
+    return replace(data, folder=folder, counts=counts, files={**copied, **more}, terms=terms), named
 
 
 def _with_facts(
@@ -309,6 +320,12 @@ def _with_facts(
     return replace(data, files={**data.files, **written}, facts=facts, fact_paths=paths)
 
 
+def _written(rows: DataFrame, path: str) -> DataFrame:
+    """The rows, which are made once and written to a new folder."""
+    rows.write.parquet(path)
+    return rows.sparkSession.read.schema(rows.schema).parquet(path)
+
+
 @dataclass(frozen=True, slots=True)
 class _FactsOfChange:
     """Δ⁺ and Δ⁻ of E as tables in scratch, and the facts by graph after the change, if there are graphs.
@@ -323,32 +340,23 @@ class _FactsOfChange:
 
     @staticmethod
     def of(data: DistributedDataSet, change: _Change, terms: DataFrame, folder: str) -> _FactsOfChange:
-        """``terms`` are all terms, new ones included."""
-        spark, by_graph = data.terms.sparkSession, data.has_graphs
+        """``terms`` are those of the documents."""
+        by_graph = data.has_graphs
         before, columns = (data.graphs, [*QUADS]) if by_graph else (data.explicit, [*COLUMNS])
-
-        def written(facts: DataFrame, name: str) -> DataFrame:
-            facts.write.parquet(f"{folder}/{name}")
-            return spark.read.schema(facts.schema).parquet(f"{folder}/{name}")
-
-        unknown = terms_of(change.unwanted).select("text").distinct().join(terms, "text", "left_anti")
-        unknown.selectExpr(f"monotonically_increasing_id() + {FIRST_OF_UNKNOWN} as id", "text").write.parquet(
-            f"{folder}/unknown"
+        wanted, unwanted = (
+            _written(encoded(chunks, terms, graphs=by_graph).distinct(), f"{folder}/{name}")
+            for name, chunks in (("wanted", change.wanted), ("unwanted", change.unwanted))
         )
-        more = read_terms(spark, [f"{folder}/unknown"])
-        wanted = written(encoded(change.wanted, terms, graphs=by_graph).distinct(), "wanted")
-        both = terms.unionAll(more)
-        unwanted = written(encoded(change.unwanted, both, graphs=by_graph).distinct(), "unwanted")
-        there = written(before.join(unwanted, columns, "left_semi"), "there")
-        removed = written(there.join(wanted, columns, "left_anti"), "to-remove")
+        there = _written(before.join(unwanted, columns, "left_semi"), f"{folder}/there")
+        removed = _written(there.join(wanted, columns, "left_anti"), f"{folder}/to-remove")
         known = before.join(wanted, columns, "left_semi")
-        added, after = written(wanted.join(known, columns, "left_anti"), "to-add"), None
+        added, after = _written(wanted.join(known, columns, "left_anti"), f"{folder}/to-add"), None
         if by_graph:  # a fact is explicit as long as a graph has it
             left = before.join(removed, columns, "left_anti")
-            after = written(left.unionByName(added), "graphs")
+            after = _written(left.unionByName(added), f"{folder}/graphs")
             lost, came = (facts.select(*COLUMNS).distinct() for facts in (removed, added))
-            removed = written(lost.join(after, [*COLUMNS], "left_anti"), "not-explicit")
-            added = written(came.join(data.explicit, [*COLUMNS], "left_anti"), "explicit")
+            removed = _written(lost.join(after, [*COLUMNS], "left_anti"), f"{folder}/not-explicit")
+            added = _written(came.join(data.explicit, [*COLUMNS], "left_anti"), f"{folder}/explicit")
         counts = added.count(), removed.count(), unwanted.count() - there.count()
         return _FactsOfChange(added, removed, after, counts)
 
