@@ -226,8 +226,9 @@ def spark_update(
     """Write the closed data set DATASET to OUTPUT, with facts removed and added, and what follows then.
 
     The rules are those that DATASET was closed under. Facts in both --remove and --add are explicit at the
-    end. Up to 16 million triples the change is followed. In a larger data set additions are followed; if
-    facts are removed or the schema changes, all is derived anew, which the report says.
+    end. If DATASET has named graphs, facts are added to graphs and removed from graphs. Up to 16 million
+    triples the change is followed. In a larger data set additions are followed; if facts are removed or the
+    schema changes, all is derived anew. The report says so ("starting over"), with the reason.
 
     \b
     Examples:
