@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.data import TextTriple
 
-from corollary.loaders.spark import archive, encoding, packed_terms, parse_chunks
+from corollary.language.errors import InputError
+from corollary.loaders.spark import archive, encoding, packed_terms, parse_chunks, partition_task
 from corollary.loaders.spark.literal_values import value_text
 from corollary.terms.values import SUPPORTED_DATATYPES, value_of
 
@@ -177,3 +178,14 @@ def test_documents_without_blank_nodes_share_a_chunk() -> None:
     read = task.rows(batches(rows, 9), {number: number for number in range(1, 6)})
     found = pa.Table.from_batches(read, parse_chunks._ARROW).to_pylist()
     assert [row["number"] for row in found if row["what"] == "facts"] == [3, 2]
+
+
+def test_few_files_for_much_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From many times the size that suits a task on; and a file that no row can hold is refused."""
+    said: list[str] = []
+    for files in (None, 1, 2):
+        encoding.warn_of_few_files(files, 16, said.append)
+    assert len(said) == 1 and said[0].startswith("--files 1 is few for so much: 16 would suit")
+    monkeypatch.setattr(partition_task, "MAX_BYTES_PER_ROW", 99)
+    with pytest.raises(InputError, match=r"part-0.parquet has .* bytes, where 2 GB are the limit: give more"):
+        partition_task.file_row("part-0.parquet", [pa.table({"id": [1]})])

@@ -135,9 +135,8 @@ def load(
         parts |= described(spark, folder, (QUARANTINE,))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
     stages.enter("")
-    terms_written = sum(kinds.values())
     return Loaded(
-        len(documents), counts.statements, terms_written, facts["explicit"], counts.bad, stages.seconds
+        len(documents), counts.statements, sum(kinds.values()), facts["explicit"], counts.bad, stages.seconds
     )
 
 

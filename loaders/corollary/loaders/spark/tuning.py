@@ -50,8 +50,8 @@ MANY_TIMES = 8
 Not tuned: then a worker takes some 4 GB."""
 
 MAX_BYTES_PER_ROW = (1 << 31) - (1 << 16)
-"""Bytes at most of a file that a task makes, which is one row: the limit of arrays in Java and of Arrow, less
-room for the other columns."""
+"""Bytes at most of a file that a task makes, which is one row. Not tuned: the limit of arrays in Java and of
+Arrow, less room for the other columns."""
 
 STATEMENTS_PER_CHUNK = 1 << 18
 """A chunk is emitted when it has this many statements. Not tuned: a bound on the memory of a task."""
