@@ -44,9 +44,9 @@ def warm_up(as_json: bool) -> None:
 
 def all_kernels() -> list[Kernel[Any, Any]]:
     """The kernels of all modules."""
-    from corollary.kernels import byte_texts, graph, intervals, least_sums, rounds, sorted, sorting
+    from corollary.kernels import byte_texts, graph, halfway, intervals, least_sums, rounds, sorted, sorting
     from corollary.kernels.compiled import Kernel
     from corollary.loaders import line_kernel
 
-    modules = (byte_texts, graph, intervals, least_sums, line_kernel, rounds, sorted, sorting)
+    modules = (byte_texts, graph, halfway, intervals, least_sums, line_kernel, rounds, sorted, sorting)
     return [found for module in modules for found in vars(module).values() if isinstance(found, Kernel)]
