@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import strategies as some
@@ -87,6 +87,7 @@ def test_joins(drawn: list[int], probes: list[int]) -> None:
 
 @thorough(100)
 @given(keys, st.booleans())
+@example([0, 0], False)
 def test_sorting(drawn: list[int], is_slow: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_sort, "_seconds_per_key", lambda: 1.0 if is_slow else 0.0)

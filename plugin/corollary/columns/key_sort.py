@@ -89,6 +89,7 @@ def _parted(keys: Keys) -> tuple[Keys, list[slice]]:
         [
             partial(pick_between, keys, np.uint64(least), np.uint64(most), parted[part])
             for least, most, part in bounds
+            if part.start < part.stop  # the pivot 0 has no keys below it
         ]
     )
     return parted, parts

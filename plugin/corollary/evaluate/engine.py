@@ -82,6 +82,9 @@ class Engine:
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
+    remembered: object = None
+    routes: object = None
+
     def __init__(
         self,
         explicit: TripleIndex,
@@ -119,8 +122,6 @@ class Engine:
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
         self.schema_proof = KnownSchemaProof()
-        self.remembered: object = None
-        self.routes: object = None
         index = (explicit if closed is None else closed).snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
