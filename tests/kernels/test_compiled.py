@@ -228,6 +228,17 @@ assert count_equal(path.keys.copy(), path.keys.copy()) == len(path)
 
 assert Paths(Relation(path), None, True).joined(path.keys[:2]).size == 2
 
+from corollary.execute.batches import Batch
+from corollary.execute.path_ends import along_path
+from corollary.plan.steps import Age, Join
+from corollary.program.compile import Atom
+
+assert path.by_object.size
+ends = Batch(8, {-1: np.arange(8, dtype=np.uint32), -3: np.arange(2, 10, dtype=np.uint32)})
+steps = Join(Atom(-1, 1, -2), Age.ALL), Join(Atom(-2, 1, -3), Age.ALL)
+joined = along_path(ends, steps, {Age.ALL: TripleIndex({1: Relation(path)})}, is_test=True)
+assert joined is not None and joined[0].size == 8
+
 index = IntervalIndex.whole(Graph.of(path.keys))
 assert index.contains(path.keys).all() and index.after(index.sources())[1].size == 45
 assert len(index.listed()) == 45
@@ -320,6 +331,8 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "corollary.columns.key_sort._seconds_per_key = lambda: 1\n"  # as where comparing is slow
         "import corollary.closure.reachability\n"
         "corollary.closure.reachability.MIN_STEPS_WALKED = 0\n"
+        "import corollary.execute.path_ends\n"
+        "corollary.execute.path_ends.MIN_ROWS_TO_MEET_HALFWAY = 1\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n{VALUES}\n"
         "modules = [module for name, module in sys.modules.items() if name.startswith('corollary.')]\n"
         "found = {id(value): value for module in modules for value in vars(module).values()}\n"
