@@ -41,11 +41,11 @@ MIN_ROWS_TO_MEET_HALFWAY = 1024
 of CSPA-100k and a path of three atoms take 8 ms, and 32 joined row by row; of two atoms 3 and 6 ms."""
 
 MAX_VALUES_MARKED_PER_ROW = 64
-"""Values that are marked, or looked up, for each row; with more, joins are used. Not tuned. Measured: to mark
-one takes 2 ns, a row of the joins some 200."""
+"""Values that are marked, or looked up, for each row; with more, joins are used. Not tuned: to mark a value
+is one step on an array, a row of the joins is looked up, sorted and merged."""
 
 MAX_TABLE_ENTRIES_PER_ROW = 64
-"""Entries of the table of marks for each row. Not tuned: to fill them takes some 30 ns."""
+"""Entries of the table of marks for each row. Not tuned: it bounds the memory of the table."""
 
 MAX_FACTS_SORTED_PER_ROW = 8
 """Facts of a relation for each row of the batch, up to which its order by object is made for such a join. Not

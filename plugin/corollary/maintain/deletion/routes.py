@@ -12,7 +12,7 @@ from corollary.columns import Delta
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import VALUES, Precedence
 from corollary.maintain.layers import Layers
-from corollary.maintain.tuning import MAX_PREDICATE_SETS_KEPT
+from corollary.maintain.tuning import MAX_ROUTES_KEPT
 from corollary.modules.module import Module
 from corollary.program.compile import is_virtual
 
@@ -76,7 +76,7 @@ class Routes:
         predicates = frozenset(facts.all_predicates())
         found = self._deriving.get(predicates)
         if found is None:
-            if len(self._deriving) >= MAX_PREDICATE_SETS_KEPT:
+            if len(self._deriving) >= MAX_ROUTES_KEPT:
                 self._deriving = {}
             found = self._deriving[predicates] = deriving(self.modules, facts, self._order)
         return found
@@ -88,7 +88,7 @@ class Routes:
             return predicates
         found = self._beside.get(predicates)
         if found is None:
-            if len(self._beside) >= MAX_PREDICATE_SETS_KEPT:
+            if len(self._beside) >= MAX_ROUTES_KEPT:
                 self._beside = {}
             found = self._beside[predicates] = predicates | self._order.beside(predicates)
         return found
