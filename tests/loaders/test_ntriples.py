@@ -17,7 +17,7 @@ from pyoxigraph import RdfFormat
 from tests.strategies import examples
 
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
-from corollary.loaders import ntriples
+from corollary.loaders import files, ntriples
 from corollary.loaders.documents import counted
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.line_kernel import find_terms
@@ -219,9 +219,13 @@ def test_bad_lines_have_a_place_and_a_reason() -> None:
     assert (second.line, second.text) == (6, "<a:b> <a:b> \ufffd")
 
 
-@given(st.lists(st.binary(max_size=9)).map(b"\n".join), st.integers(0, 20), st.integers(1, 9))
-def test_chunks_are_whole_lines(content: bytes, head: int, size: int) -> None:
-    chunks = list(chunks_of_lines(content[:head], io.BytesIO(content[head:]), size))
+@given(
+    st.lists(st.binary(max_size=9)).map(b"\n".join), st.integers(0, 20), st.integers(1, 9), st.integers(1, 9)
+)
+def test_chunks_are_whole_lines(content: bytes, head: int, size: int, looked_through: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BYTES_LOOKED_THROUGH", looked_through)
+        chunks = list(chunks_of_lines(content[:head], io.BytesIO(content[head:]), size))
     assert b"".join(chunk.tobytes() for chunk in chunks) == content
     assert all(chunk.size for chunk in chunks)
     assert all(chunk[-1] == ord("\n") for chunk in chunks[:-1])

@@ -24,7 +24,7 @@ from corollary.kernels.byte_texts import Bytes
 from corollary.kernels.limits import Cancellation, Limits, current, limited
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
-from corollary.loaders.tuning import BYTES_PER_CHUNK, CHUNKS_AHEAD
+from corollary.loaders.tuning import BYTES_LOOKED_THROUGH, BYTES_PER_CHUNK, CHUNKS_AHEAD
 
 Parsed = TypeVar("Parsed")
 
@@ -91,8 +91,13 @@ def _read_into(source: BinaryIO, target: Bytes) -> int:
 
 
 def _end_of_lines(chunk: Bytes) -> int:
-    """The place behind the last LF; 0 if there is none."""
-    return chunk.tobytes().rfind(b"\n") + 1
+    """The place behind the last LF; 0 if there is none. Cost: linear in what is behind it."""
+    start = chunk.size
+    while start > 0:
+        end, start = start, max(0, start - BYTES_LOOKED_THROUGH)
+        if found := chunk[start:end].tobytes().rfind(b"\n") + 1:
+            return start + found
+    return 0
 
 
 def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
