@@ -281,7 +281,7 @@ def test_a_caller_leaves_threads_that_wait_for_input(idle_pipe: BinaryIO) -> Non
     """Found: after Ctrl-C, or a bad line, a pipe had to be closed before the command ended."""
     results = parsed_ahead(chunks_of_lines(b"1\n", idle_pipe), np.ndarray.tobytes)
     assert next(results) == b"1\n"
-    results.close()  # type: ignore[attr-defined]
+    results.close()
 
 
 def test_a_time_limit_ends_the_wait_for_input(idle_pipe: BinaryIO) -> None:

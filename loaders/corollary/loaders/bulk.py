@@ -7,20 +7,17 @@ load may stay in the dictionary. No fact refers to such terms.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.byte_texts import Places
 from corollary.loaders.documents import Document
-from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.labels import ANONYMOUS_LENGTHS, free_label, is_anonymous, label_like
 from corollary.loaders.line_kernel import TERMS
-from corollary.loaders.ntriples import BadLine, Statements, parse_chunk
+from corollary.loaders.ntriples import BadLine, Statements
 from corollary.terms.dictionary import FIRST_BYTES, Ids, Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts, TextTable
 
@@ -28,50 +25,49 @@ _GRAPH = 3
 _UNDERSCORE = FIRST_BYTES[Kind.BLANK_NODE]
 
 
-def bulk_rows(
-    document: Document,
-    head: bytes,
-    stream: BinaryIO,
-    dictionary: TermDictionary,
-    *,
-    graph: int | None = None,
-    new_label: Callable[[], str] | None = None,
-    skipped: list[BadLine] | None = None,
-) -> Iterator[Ids]:
-    """Yield the statements as uint32 arrays of shape (n, 3): subject, predicate, object.
+class Numbering:
+    """Numbers the terms of one document, whose chunks come in order.
 
-    With ``graph`` the shape is (n, 4): the last column is the graph name, and ``graph`` for triples of the
-    default graph. ``head`` are the bytes that the caller has already read from ``stream``. If ``new_label``
-    is given, it makes the labels of all blank nodes. Bad lines are appended to ``skipped``. If ``skipped`` is
-    None, the first bad line raises InputError.
+    With ``graph`` rows have four columns: the last is the graph name, and ``graph`` for triples of the
+    default graph. If ``new_label`` is given, it makes the labels of all blank nodes. Bad lines are added to
+    ``skipped``. If ``skipped`` is None, the first bad line raises InputError.
     """
-    parse = partial(parse_chunk, format=document.format, name=document.name)
-    blank_nodes = _BlankNodes(dictionary, new_label)
-    lines = 0
-    for statements in parsed_ahead(chunks_of_lines(head, stream), parse):
+
+    def __init__(
+        self,
+        document: Document,
+        dictionary: TermDictionary,
+        *,
+        graph: int | None = None,
+        new_label: Callable[[], str] | None = None,
+        skipped: list[BadLine] | None = None,
+    ) -> None:
+        self._format = document.format
+        self._dictionary = dictionary
+        self._graph = graph
+        self._skipped = skipped
+        self._blank_nodes = _BlankNodes(dictionary, new_label)
+        self._lines = 0
+
+    def rows(self, statements: Statements) -> Ids:
+        """The statements of the next chunk as a uint32 array of shape (n, 3): subject, predicate, object."""
         for bad in statements.bad:
-            placed = replace(bad, line=bad.line + lines)
-            if skipped is None:
-                raise placed.error(document.format)
-            skipped.append(placed)
-        lines += statements.lines
-        yield _numbered(statements, dictionary, blank_nodes, graph)
-
-
-def _numbered(
-    statements: Statements, dictionary: TermDictionary, blank_nodes: _BlankNodes, graph: int | None
-) -> Ids:
-    texts = statements.texts
-    if graph is None:
-        texts.lengths[_GRAPH::TERMS] = 0  # an empty text gets no id
-    ids: Ids = np.empty(texts.starts.size, np.uint32)
-    dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
-    blank_nodes.encode(texts, ids)
-    rows = ids.reshape(-1, TERMS)
-    if graph is None:
-        return rows[:, :_GRAPH]
-    rows[texts.lengths[_GRAPH::TERMS] == 0, _GRAPH] = graph
-    return rows
+            placed = replace(bad, line=bad.line + self._lines)
+            if self._skipped is None:
+                raise placed.error(self._format)
+            self._skipped.append(placed)
+        self._lines += statements.lines
+        texts = statements.texts
+        if self._graph is None:
+            texts.lengths[_GRAPH::TERMS] = 0  # an empty text gets no id
+        ids: Ids = np.empty(texts.starts.size, np.uint32)
+        self._dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
+        self._blank_nodes.encode(texts, ids)
+        rows = ids.reshape(-1, TERMS)
+        if self._graph is None:
+            return rows[:, :_GRAPH]
+        rows[texts.lengths[_GRAPH::TERMS] == 0, _GRAPH] = self._graph
+        return rows
 
 
 class _BlankNodes:

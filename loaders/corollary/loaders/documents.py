@@ -153,7 +153,7 @@ class Document:
                 if self.is_doubtful:
                     format = sniff(_peek(stream), self.name)
                 if format == RdfFormat.RDF_XML:
-                    markup = Markup(stream, is_slow=not self._can_be_read_again())
+                    markup = Markup(stream, is_slow=not self.can_be_read_again())
                 checked = ShallowJSON(stream) if format == RdfFormat.JSON_LD else markup or stream
                 yield raw, self._quads(checked, format)
         except OWLXML:
@@ -182,7 +182,7 @@ class Document:
         except ValueError as error:
             raise input_error(f"{self.name}: {error}", "name another base IRI") from None
 
-    def _can_be_read_again(self) -> bool:
+    def can_be_read_again(self) -> bool:
         """Whether the bytes can be read a second time: files and fetched content can, pipes cannot."""
         return self.content is not None or (self.name != STANDARD_STREAM and Path(self.name).is_file())
 
@@ -190,7 +190,7 @@ class Document:
         """Line and column of an error. RDF/XML is parsed again in slow mode to locate the error."""
         if markup is None:
             return error.lineno or 0, error.offset or 1
-        if self._can_be_read_again():
+        if self.can_be_read_again():
             with self.streamed() as (_, stream), suppress(SyntaxError):
                 markup = Markup(stream, is_slow=True)
                 deque(self._quads(markup, RdfFormat.RDF_XML), maxlen=0)
@@ -198,7 +198,7 @@ class Document:
 
     def _line(self, number: int) -> str:
         """The text of one line for an error message; empty if the line cannot be read again."""
-        if not self._can_be_read_again():
+        if not self.can_be_read_again():
             return ""
         with self.streamed() as (_, stream):
             line = next(islice(stream, number - 1, None), b"")

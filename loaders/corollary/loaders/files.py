@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import count
@@ -26,6 +26,7 @@ from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 from corollary.loaders.tuning import BYTES_LOOKED_THROUGH, BYTES_PER_CHUNK, CHUNKS_AHEAD
 
+Chunk = TypeVar("Chunk")
 Parsed = TypeVar("Parsed")
 
 
@@ -100,7 +101,7 @@ def _end_of_lines(chunk: Bytes) -> int:
     return 0
 
 
-def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
+def parsed_ahead(chunks: Iterator[Chunk], parse: Callable[[Chunk], Parsed]) -> Generator[Parsed, None, None]:
     """Yield the result of ``parse`` for each chunk, in order. Threads read and parse ahead of the caller.
 
     An exception in a thread is raised here, at the position of its chunk. If the current work may use one

@@ -20,6 +20,7 @@ from corollary.loaders.fetching import document_at
 from corollary.loaders.files import files_in
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.ntriples import BadLine
+from corollary.loaders.read_ahead import ReadAhead
 from corollary.loaders.reading import document_rows, in_turn
 from corollary.reasoner.quads import Change
 from corollary.reasoner.term_format import TermView
@@ -187,7 +188,7 @@ def read_documents(
     }
     prefixes: list[dict[str, str]] = []
 
-    def read(document: Document, small: int) -> Iterator[tuple[Ids, int]]:
+    def read(document: Document, small: int, ahead: ReadAhead | None) -> Iterator[tuple[Ids, int]]:
         prefixes.append({})
         if document.name in by_others:
             parsed = by_others[document.name]
@@ -196,11 +197,11 @@ def read_documents(
             return
         yield from document_rows(
             document, to.terms.dictionary, graph=to.graph, new_label=new_label,
-            skipped=skipped, prefixes=prefixes[-1], small=small,
+            skipped=skipped, prefixes=prefixes[-1], small=small, ahead=ahead,
         )  # fmt: skip
 
     gathering = Gathering()
-    for rows in in_turn(documents, read, progress):
+    for rows in in_turn(documents, read, progress, by_others):
         check()
         gathering.add(rows)
     return Loaded(gathering.facts(), prefixes)

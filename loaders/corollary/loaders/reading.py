@@ -10,9 +10,11 @@ Invariant: two blank nodes are the same node if and only if they have the same l
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import chain, compress, cycle, islice
+from functools import partial
+from itertools import chain, compress, cycle, groupby, islice
 
 import numpy as np
 import pyoxigraph
@@ -20,17 +22,18 @@ import pyoxigraph
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import firsts, seconds
 from corollary.kernels.limits import Progress
-from corollary.loaders.bulk import bulk_rows
+from corollary.loaders.bulk import Numbering
 from corollary.loaders.documents import Document
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.fetching import document_at
-from corollary.loaders.files import files_in
+from corollary.loaders.files import chunks_of_lines, files_in, parsed_ahead
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, input_error
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.labels import free_label
 from corollary.loaders.line_kernel import find_terms
-from corollary.loaders.ntriples import BadLine, parse_line, unsupported
+from corollary.loaders.ntriples import BadLine, parse_chunk, parse_line, unsupported
+from corollary.loaders.read_ahead import ReadAhead
 from corollary.loaders.translating import Translation
 from corollary.loaders.tuning import (
     MIN_BYTES_IF_COMPILED,
@@ -144,8 +147,8 @@ def _rows(
         for name in files_in(path for path in paths if not is_encoded(path))
     ]
 
-    def read(document: Document, small: int) -> Iterator[tuple[Ids, int]]:
-        return document_rows(document, dictionary, skipped=skipped, small=small)
+    def read(document: Document, small: int, ahead: ReadAhead | None) -> Iterator[tuple[Ids, int]]:
+        return document_rows(document, dictionary, skipped=skipped, small=small, ahead=ahead)
 
     return chain(data_set_rows(filter(is_encoded, paths), dictionary), in_turn(documents, read, progress))
 
@@ -162,17 +165,20 @@ def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDicti
             yield np.stack([next(ends), names, next(ends)], axis=1)
 
 
-Reader = Callable[[Document, int], Iterator[tuple[Ids, int]]]
+Reader = Callable[[Document, int, ReadAhead | None], Iterator[tuple[Ids, int]]]
 """Reads a document: yields arrays of rows with the number of bytes read so far.
 
-The second argument is the parameter ``small`` of ``document_rows``.
+The other arguments are the parameters ``small`` and ``ahead`` of ``document_rows``.
 """
 
 
-def in_turn(documents: Sequence[Document], read: Reader, progress: Progress | None) -> Iterator[Ids]:
+def in_turn(
+    documents: Sequence[Document], read: Reader, progress: Progress | None, others: Collection[str] = ()
+) -> Iterator[Ids]:
     """Yield the rows of several documents, and report progress.
 
-    Raises InputError for a missing document before the first document is read.
+    ``others``: the names of documents that ``read`` does not read by ``document_rows``. Raises InputError for
+    a missing document before the first document is read.
     """
     sizes = [document.size() for document in documents]
     is_size_known = all(document.name != STANDARD_STREAM for document in documents)
@@ -185,16 +191,26 @@ def in_turn(documents: Sequence[Document], read: Reader, progress: Progress | No
     )
     small = limit if expected < MIN_BYTES_TO_COMPILE else 0  # many small documents are large in sum
     triples = before = 0
-    for document, size in zip(documents, sizes, strict=True):
-        for rows, bytes_read in read(document, small):
-            yield rows
-            triples += len(rows)
-            if progress is not None:
-                done, total = before + bytes_read, sum(sizes) if is_size_known else 0
-                of = f" of {total / MEGABYTE:,.0f}" if total else ""
-                text = f"reading {document.name}, {done / MEGABYTE:,.0f}{of} MB"
-                progress(text, triples, done / total if total else None)
-        before += size
+    total = sum(sizes) if is_size_known else 0
+    of = f" of {total / MEGABYTE:,.0f}" if total else ""
+
+    def may_be_ahead(listed: tuple[Document, int]) -> bool:
+        document, size = listed
+        is_line_document = document.format in LINE_FORMATS and document.name not in others
+        return is_line_document and size >= small and document.can_be_read_again()
+
+    for are_ahead, some in groupby(zip(documents, sizes, strict=True), may_be_ahead):
+        run = list(some)
+        with closing(ReadAhead([d for d, _ in run])) if are_ahead and run[1:] else nullcontext() as ahead:
+            for document, size in run:
+                for rows, bytes_read in read(document, small, ahead):
+                    yield rows
+                    triples += len(rows)
+                    if progress is not None:
+                        done = before + bytes_read
+                        text = f"reading {document.name}, {done / MEGABYTE:,.0f}{of} MB"
+                        progress(text, triples, done / total if total else None)
+                before += size
 
 
 def document_rows(
@@ -206,6 +222,7 @@ def document_rows(
     skipped: list[BadLine] | None = None,
     prefixes: dict[str, str] | None = None,
     small: int = MIN_BYTES_TO_COMPILE,
+    ahead: ReadAhead | None = None,
 ) -> Iterator[tuple[Ids, int]]:
     """Yield the rows of a document as arrays, each with the number of bytes read so far.
 
@@ -213,11 +230,11 @@ def document_rows(
     If ``new_label`` is given, it makes the labels of all blank nodes. The document's declarations of prefixes
     are added to ``prefixes``. Bad lines of N-Triples and N-Quads are appended to ``skipped``; if ``skipped``
     is None, the first bad line raises InputError. A line document of fewer than ``small`` bytes is parsed
-    without compiled code, and gets the same ids.
+    without compiled code, and gets the same ids. With ``ahead``, of which it is the next, it is read there.
     """
     terms = DocumentTerms(document.name, dictionary, new_label, graph)
     if document.format in LINE_FORMATS:
-        yield from line_rows(document, terms, skipped, small)
+        yield from line_rows(document, terms, skipped, small, ahead)
         return
     with document.parsed() as (raw, quads):
         for rows in terms.rows(quads):
@@ -227,9 +244,21 @@ def document_rows(
 
 
 def line_rows(
-    document: Document, terms: DocumentTerms, skipped: list[BadLine] | None, small: int
+    document: Document,
+    terms: DocumentTerms,
+    skipped: list[BadLine] | None,
+    small: int,
+    ahead: ReadAhead | None = None,
 ) -> Iterator[tuple[Ids, int]]:
     """As ``document_rows``, for N-Triples or N-Quads."""
+    numbering = Numbering(
+        document, terms.dictionary, graph=terms.graph, new_label=terms.new_label, skipped=skipped
+    )
+    if ahead is not None:
+        for statements, bytes_read in ahead.of_next():
+            yield numbering.rows(statements), bytes_read
+        return
+    parse = partial(parse_chunk, format=document.format, name=document.name)
     with document.streamed() as (raw, stream):
         head = stream.read(small)
         if len(head) < small:
@@ -237,11 +266,8 @@ def line_rows(
             for rows in _small_document_rows(whole, head, terms, skipped):
                 yield rows, raw.tell()
             return
-        for rows in bulk_rows(
-            document, head, stream, terms.dictionary,
-            graph=terms.graph, new_label=terms.new_label, skipped=skipped,
-        ):  # fmt: skip
-            yield rows, raw.tell()
+        for statements in parsed_ahead(chunks_of_lines(head, stream), parse):
+            yield numbering.rows(statements), raw.tell()
 
 
 def _small_document_rows(
