@@ -25,7 +25,7 @@ from corollary.generators import generate
 from corollary.language.errors import InputError
 from corollary.loaders import encoded, read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
-from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.encoded_format import GRAPHS, EncodedDataSet
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import BULK_KINDS, Kind, TermDictionary
 
@@ -83,6 +83,14 @@ def university(tmp_path_factory: pytest.TempPathFactory) -> tuple[TermDictionary
 
 
 University = tuple[TermDictionary, TripleIndex, TripleIndex]
+
+
+@pytest.mark.parametrize("graphs", [None, {}])
+def test_named_graphs_without_facts_are_read(graphs: dict[int, TripleIndex] | None, tmp_path: Path) -> None:
+    """Without facts, a data set has named graphs or has none, as before."""
+    save_encoded(tmp_path / "set", EncodedDataSet(TermDictionary(), TripleIndex(), graphs=graphs))
+    assert load_encoded(tmp_path / "set").graphs == graphs
+    assert (tmp_path / "set" / GRAPHS).exists() is (graphs is not None)
 
 
 def test_a_materialised_university(university: University, tmp_path: Path) -> None:
@@ -291,7 +299,7 @@ import sys
 import numpy as np
 from corollary.columns import TripleIndex
 from corollary.loaders.encoded import save_encoded
-from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.encoded_format import GRAPHS, EncodedDataSet
 from corollary.terms.dictionary import TermDictionary
 
 dictionary = TermDictionary()

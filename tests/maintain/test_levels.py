@@ -26,7 +26,7 @@ from corollary.language.model import OWL, RDF_TYPE, RDFS
 from corollary.maintain import final_schema, maintain
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover
-from corollary.maintain.deletion.routes import deriving
+from corollary.maintain.deletion.routes import Routes
 from corollary.modules import inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
@@ -255,8 +255,9 @@ def test_modules_without_a_part_in_it_are_not_asked() -> None:
         assert "datatypes" in names(Delta.of(load(facts_, dictionary)))
     functional = {(IRI(EXAMPLE + "p"), RDF_TYPE, IRI(OWL + "FunctionalProperty"))}
     assert "functional" in names(Delta.of(load(functional, dictionary)))
-    assert deriving(modules, type_, None) == modules
-    assert [module.name for module in deriving(modules, type_, engine.precedence(index))] == ["rules"]
+    assert Routes(modules, None).deriving(type_) == tuple(modules)
+    routes = Routes(modules, engine.precedence(index))
+    assert [module.name for module in routes.deriving(type_)] == ["rules"]
 
 
 def test_types_that_are_proved_are_not_released() -> None:

@@ -22,6 +22,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.language import IRI, RDF_TYPE, Constant, Program, UnstratifiableError, parse_program
 from corollary.language.model import OWL, RDF, RDFS
 from corollary.maintain import maintain
+from corollary.maintain.deletion import recompute
 from corollary.maintain.transaction import LITTLE_STAYS
 from corollary.modules.list_rules import ListRules
 from corollary.modules.semi_naive import SemiNaive
@@ -274,3 +275,22 @@ def test_starting_over_refuses_what_compiling_refuses() -> None:
         with pytest.raises(UnstratifiableError):
             maintain(state, explicit, NOTHING, NOTHING, strategy, odd)
     assert state.engine.version == state.version
+
+
+def test_a_change_that_is_given_up_leaves_nothing_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rules were looked at already: other rules are not taken for them."""
+    dictionary, before = TermDictionary(), program_of(INVERSE)
+    after = program_of(INVERSE, "[?x, :near, ?z] :- [?y, :edge, ?x], [?y, :edge, ?z] .")
+    facts = PATH | {(NAMES[0], IRI(EXAMPLE + "edge"), NAMES[3])}
+    explicit = load(facts, dictionary)
+    state = materialise(explicit, before, dictionary)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recompute, "rematerialise", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            maintain(state, explicit, NOTHING, NOTHING, program=program_of(INVERSE, JOINED))
+    result, _ = maintain(state, explicit, NOTHING, NOTHING, program=after)
+    assert facts_of(result.index.columns(), dictionary) == naive.closure(facts, after)[0]

@@ -282,3 +282,13 @@ def test_blank_nodes_are_concatenated_on_columns(argument: str, monkeypatch: pyt
     monkeypatch.setattr(aggregates, "_of_members", None)  # not called
     assert rows(graph, query, on_columns=True) == expected
     assert len(expected) == 2
+
+
+@pytest.mark.parametrize("asked", ["STR(?a)", "STRLEN(STR(?a))", "GROUP_CONCAT(?a)"])
+def test_iris_have_no_escapes(asked: str) -> None:
+    """rdflib takes backslashes in IRIs."""
+    graph = graph_of(
+        [(URIRef(rf"http://example.org/{end}"), Literal(1)) for end in (r"\u0041", r"\n", r"\x")]
+    )
+    query = f"SELECT ({asked} AS ?t) {{ {PATTERN} }} GROUP BY ?a"
+    assert rows(graph, query, on_columns=True) == rows(graph, query, on_columns=False)

@@ -193,14 +193,18 @@ def _write_facts(
 def _write_graphs(folder: Path, graphs: Mapping[int, TripleIndex]) -> dict[str, dict[str, Any]]:
     import pyarrow as pa
 
+    def rows(graph: int, columns: Columns) -> pa.Table:
+        names = pa.array(np.full(columns[0].size, graph, np.uint32))
+        return _fact_table(columns).add_column(0, "graph", names)
+
     def tables() -> Iterator[pa.Table]:
+        yield rows(0, TripleIndex().columns())
         for graph, index in sorted(graphs.items()):
             for columns in index.batches(ROWS_PER_GROUP, legal=False):
-                names = pa.array(np.full(columns[0].size, graph, np.uint32))
-                yield _fact_table(columns).add_column(0, "graph", names)
+                yield rows(graph, columns)
 
     name = f"{GRAPHS}/part-00000.parquet"
-    return {name: _write(folder, name, tables())} if graphs else {}
+    return {name: _write(folder, name, tables())}
 
 
 def _fact_table(columns: Columns) -> pyarrow.Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import count
 
 from corollary.language import (
     RDF_TYPE,
@@ -82,7 +83,7 @@ class CompiledProgram:
         self._builtins = _builtins(program)
         self.dictionary = dictionary
         self.rdf_type = dictionary.encode(constant_text(RDF_TYPE))
-        self._count = 0
+        self._numbers = count()  # shared with changed programs: no two rules ever have the same number
         self._origins: dict[int, Rule] = {}
         self._templates: list[Rule] = []
         self._lengths: set[int] = set()
@@ -112,9 +113,9 @@ class CompiledProgram:
         return self._compile(along(rule) if form is None else unroll(rule, form), rule)
 
     def _compile(self, rule: Rule, origin: Rule) -> CompiledRule:
-        self._origins[self._count] = origin
-        self._count += 1
-        return compile_rule(rule, self._count - 1, self.dictionary)
+        number = next(self._numbers)
+        self._origins[number] = origin
+        return compile_rule(rule, number, self.dictionary)
 
     def forms_of(self, rule: Rule) -> list[CompiledRule]:
         """The compiled forms of a rule of the program: several of a rule with a list pattern."""

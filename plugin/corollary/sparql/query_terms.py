@@ -20,7 +20,7 @@ from corollary.kernels.sorted import Column, Mask
 from corollary.language.constants import escape
 from corollary.sparql.column_texts import escaped
 from corollary.sparql.rdf_terms import Terms, text_of
-from corollary.sparql.term_texts import TermTexts, concatenated, content_of, parts_of, unescaped
+from corollary.sparql.term_texts import TermTexts, concatenated, content_of, parts_of
 from corollary.sparql.tuning import MIN_TERMS_READ_TOGETHER, ROWS_ON_COLUMNS_AT_ONCE, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Decoded, ValueColumns, decoded_literals
 from corollary.sparql.written_literals import (
@@ -181,10 +181,7 @@ class QueryTerms:
         if rows.size < ids.size:
             return None
         try:
-            texts = [
-                escaped(unescaped(part.texts()[0])) if part.kind == Kind.IRI else part.texts()[0]
-                for part in parts
-            ]
+            texts = [escaped(part.texts()[0]) if part.kind == Kind.IRI else part.texts()[0] for part in parts]
             texts.append(pyarrow.array(self._escaped(ids[others]), pyarrow.large_string()))
         except UnicodeEncodeError:
             return None

@@ -38,7 +38,7 @@ class TablePart:
     numbers: Places
 
     def texts(self) -> tuple[Any, Any]:
-        """The lexical forms, with escapes, and the suffixes, as Arrow's large strings."""
+        """The lexical forms, those of literals with escapes, and the suffixes, as Arrow's large strings."""
         lexical, suffixes = self.table.in_parts(self.numbers, CLOSING[self.kind])
         return strings(*lexical), strings(*suffixes)
 
@@ -92,7 +92,7 @@ class TermTexts:
             for part in parts:
                 texts, ends = part.texts()
                 within_limits(pyarrow.Array.validate, texts, full=True)
-                lexical.append(unescaped(texts))
+                lexical.append(texts if part.kind == Kind.IRI else unescaped(texts))
                 suffixes.append(ends)
         except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # half of a character, written or escaped
             return None

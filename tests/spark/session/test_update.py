@@ -22,10 +22,14 @@ from tests import strategies as some
 from tests.engine import Fact, load
 from tests.spark.data import few, texts
 from tests.spark.test_one_task_update import (
+    CHAIN_OF_TWO,
+    ONE,
     PREFIXES,
+    RULES,
     Parts,
     all_texts,
     closed,
+    closed_by_graph,
     parts_of,
     quad_texts,
     term_texts,
@@ -252,6 +256,22 @@ def test_named_graphs(spark: SparkSession, tmp_path: Path, files: int | None, re
     reader.open(str(there))
     assert set(reader.graph(URIRef("http://e/both"))) == set(store.graph(URIRef("http://e/both")))
     reader.close()
+
+
+@pytest.mark.parametrize("files", [None, 2])
+def test_graphs_that_lost_all_facts_get_others(
+    spark: SparkSession, tmp_path: Path, files: int | None
+) -> None:
+    """A data set that had named graphs keeps the names of graphs."""
+    quads = frozenset((*fact, ONE) for fact in CHAIN_OF_TWO)
+    save_encoded(tmp_path / "closed", closed_by_graph(quads, RULES))
+    path = tmp_path / "all.nq"
+    path.write_text("".join(f"{' '.join(map(constant_text, quad))} .\n" for quad in quads))
+    here, there = str(tmp_path / "closed"), str(tmp_path / "newer")
+    done = update(spark, here, there, RULES, remove=[str(path)], files=files)
+    assert (done.removed, done.absent, done.explicit, done.inferred) == (2, 0, 0, 0)
+    update(spark, there, there, RULES, add=[str(path)], files=files)
+    assert quad_texts(load_encoded(there)) == {tuple(map(constant_text, quad)) for quad in quads}
 
 
 def test_bad_lines_and_checksums(spark: SparkSession, tmp_path: Path) -> None:

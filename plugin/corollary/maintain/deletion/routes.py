@@ -7,6 +7,7 @@ that the engine keeps the answers for the next one.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from typing import TypeVar
 
 from corollary.columns import Delta
 from corollary.evaluate.engine import Engine
@@ -16,22 +17,7 @@ from corollary.maintain.tuning import MAX_ROUTES_KEPT
 from corollary.modules.module import Module
 from corollary.program.compile import is_virtual
 
-
-def deriving(modules: Sequence[Module], facts: Delta, order: Precedence | None) -> Sequence[Module]:
-    """The modules that may derive some of the facts; without an ``order``, all.
-
-    Modules without rules derive virtual facts.
-    """
-    if order is None:
-        return modules
-    predicates = set(facts.all_predicates())
-    names = set[str]().union(*map(order.modules_deriving, predicates))
-    has_virtual = any(map(is_virtual, predicates))
-    return [
-        module
-        for module in modules
-        if (module.name in names and may_derive(module, predicates)) or (has_virtual and not module.rules)
-    ]
+Found = TypeVar("Found")
 
 
 def may_derive(module: Module, predicates: Set[int]) -> bool:
@@ -41,13 +27,20 @@ def may_derive(module: Module, predicates: Set[int]) -> bool:
     )
 
 
+def _keep(known: dict[frozenset[int], Found], predicates: frozenset[int], found: Found) -> None:
+    """Add an answer to those known, which are forgotten once they are ``MAX_ROUTES_KEPT``."""
+    if len(known) >= MAX_ROUTES_KEPT:
+        known.clear()
+    known[predicates] = found
+
+
 class Routes:
     """The modules that are asked, by predicate. Without an ``order`` all are asked for everything."""
 
-    def __init__(self, modules: Sequence[Module], order: Precedence | None) -> None:
+    def __init__(self, modules: Sequence[Module], order: Precedence | None, strata: object = None) -> None:
         self.modules = tuple(modules)
         self._order = order
-        self._strata: object = None
+        self._strata = strata
         self._deriving: dict[frozenset[int], Sequence[Module]] = {}
         self._beside: dict[frozenset[int], Set[int]] = {}
         self._inner: dict[int, Sequence[Module]] = {}
@@ -61,24 +54,29 @@ class Routes:
         known, modules = engine.routes, engine.fixpoint.modules
         if isinstance(known, Routes) and known._hold_for(modules, order, layers):
             return known
-        routes = Routes(modules, order)
-        routes._strata = layers.strata
-        engine.routes = routes
+        engine.routes = routes = Routes(modules, order, layers.strata)
         return routes
 
     def _hold_for(self, modules: Sequence[Module], order: Precedence, layers: Layers) -> bool:
         return self._order is order and self._strata is layers.strata and self.modules == tuple(modules)
 
     def deriving(self, facts: Delta) -> Sequence[Module]:
-        """The modules that may derive some of the facts."""
-        if self._order is None:
+        """The modules that may derive some of the facts. Modules without rules derive virtual facts."""
+        order = self._order
+        if order is None:
             return self.modules
         predicates = frozenset(facts.all_predicates())
         found = self._deriving.get(predicates)
         if found is None:
-            if len(self._deriving) >= MAX_ROUTES_KEPT:
-                self._deriving = {}
-            found = self._deriving[predicates] = deriving(self.modules, facts, self._order)
+            names = set[str]().union(*map(order.modules_deriving, predicates))
+            has_virtual = any(map(is_virtual, predicates))
+            found = [
+                module
+                for module in self.modules
+                if (module.name in names and may_derive(module, predicates))
+                or (has_virtual and not module.rules)
+            ]
+            _keep(self._deriving, predicates, found)
         return found
 
     def with_beside(self, facts: Delta) -> Set[int]:
@@ -88,9 +86,8 @@ class Routes:
             return predicates
         found = self._beside.get(predicates)
         if found is None:
-            if len(self._beside) >= MAX_ROUTES_KEPT:
-                self._beside = {}
-            found = self._beside[predicates] = predicates | self._order.beside(predicates)
+            found = predicates | self._order.beside(predicates)
+            _keep(self._beside, predicates, found)
         return found
 
     def inner(self, predicate: int) -> Sequence[Module]:
