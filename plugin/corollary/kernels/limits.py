@@ -69,8 +69,8 @@ class Limits:
     ``threads``: how many work on large arrays; without this limit, as many as the process may use processors.
     Results do not depend on it.
 
-    Raises CorollaryError for a value that is negative or not a number; for a number of facts, terms or threads
-    that is not whole; and for no threads.
+    Raises CorollaryError for a value that is negative or not a number, for a number of facts, terms or
+    threads that is not whole, and for no threads.
     """
 
     seconds: float | None = None
