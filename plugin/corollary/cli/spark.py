@@ -145,8 +145,9 @@ def spark_load(
     """Read INPUT... into the encoded data set OUTPUT, or into a snapshot if OUTPUT ends in .snapshot.
 
     INPUT is a file, a folder or a pattern on any file system that Spark reads: N-Triples or N-Quads, plain or
-    compressed. Other formats are parsed on the driver, and are meant for ontologies. Bad lines are written to
-    OUTPUT/quarantine (of a snapshot, to OUTPUT.quarantine) with file, line and column.
+    compressed. Other formats are parsed on the driver, and are meant for ontologies. Named graphs are kept.
+    Bad lines are written to OUTPUT/quarantine (of a snapshot, to OUTPUT.quarantine) with file, line and
+    column.
 
     \b
     Examples:

@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from corollary.loaders.encoded_format import GRAPHS, TERMS
 from corollary.loaders.formats import input_error
-from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
-from corollary.loaders.spark.encoding import Counts, files_for, warn_of_few_files
+from corollary.loaders.spark.encoded_tables import Files, described, read_terms, write_manifest
+from corollary.loaders.spark.encoding import (
+    QUADS,
+    Counts,
+    encoded,
+    files_for,
+    warn_of_few_files,
+    write_facts,
+)
 from corollary.loaders.spark.many_tasks import NumberedTerms
 from corollary.loaders.spark.one_task import number
 from corollary.loaders.spark.parse_chunks import (
@@ -101,8 +109,9 @@ def load(
     """Read documents into an encoded data set, on any file system that Spark knows.
 
     ``inputs`` are files, folders and patterns. Documents in other formats than N-Triples and N-Quads are
-    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. The graph
-    names of quads are dropped. Duplicates are stored once. Blank nodes of different documents are different.
+    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. If a
+    statement is in a named graph, the data set has the facts by graph, too. Duplicates are stored once. Blank
+    nodes of different documents are different.
 
     Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
     ``files`` is the number of files for terms, and the number of files for facts. Without it, up to
@@ -120,14 +129,16 @@ def load(
         prefixes: dict[str, str] = {}
         shares = shares_for(documents, spark, files)
         warn_of_few_files(files, shares_that_suit(documents), notify)
-        chunks = chunks_in(parsed(spark, documents, prefixes, shares), f"{scratch(folder)}/chunks")
+        graphs = any(source.may_name_graphs for source in documents)
+        rows = parsed(spark, documents, prefixes, shares, graphs=graphs)
+        chunks = chunks_in(rows, f"{scratch(folder)}/chunks")
         counts = Counts.of(chunks)
         if counts.bad:
             stages.enter("bad lines")
             quarantine(chunks, documents, counts.bad, most_bad_lines, folder)
         if not counts.statements or (files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK):
             stages.enter("one task")
-            written = number(chunks, folder)
+            written = number(chunks, folder, by_graph=counts.has_names)
             kinds, parts = written.counts, written.files
         else:
             kinds, parts = _in_many_tasks(chunks, counts, folder, shares, files, stages)
@@ -148,7 +159,14 @@ def _in_many_tasks(
     terms = NumberedTerms(chunks, shares, scratch(folder))
     written = terms.write(folder)
     stages.enter("facts")
-    return terms.counts, written | terms.write_statements(folder, files_for(counts.statements, chunks, files))
+    number = files_for(counts.statements, chunks, files)
+    written |= terms.write_statements(folder, number)
+    if counts.has_names:
+        stages.enter("graphs")
+        quads = encoded(chunks, read_terms(chunks.sparkSession, [f"{folder}/{TERMS}"]), graphs=True)
+        write_facts(quads, folder, GRAPHS, number, QUADS)
+        written |= described(chunks.sparkSession, folder, (GRAPHS,))
+    return terms.counts, written
 
 
 def quarantine(chunks: DataFrame, documents: list[Source], count: int, most: int, folder: str) -> None:
