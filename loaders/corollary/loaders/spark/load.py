@@ -109,17 +109,15 @@ def load(
     """Read documents into an encoded data set, on any file system that Spark knows.
 
     ``inputs`` are files, folders and patterns. Documents in other formats than N-Triples and N-Quads are
-    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. If a
-    statement is in a named graph, the data set has the facts by graph, too. Duplicates are stored once. Blank
-    nodes of different documents are different.
+    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. Named graphs
+    are kept. Duplicates are stored once. Blank nodes of different documents are different.
 
     Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
-    ``files`` is the number of files for terms, and the number of files for facts. Without it, up to
-    ``MAX_FACTS_IN_ONE_TASK`` statements are numbered in one task, with a file for facts and one for every
-    kind of terms. ``output`` appears when it is complete. An older data set at ``output`` is replaced.
+    ``files`` is the number of files for terms, and of those for facts. Without it, one task numbers up to
+    ``MAX_FACTS_IN_ONE_TASK`` statements, into a file for facts and one for each kind of terms. ``output``
+    appears when it is complete. An older data set at ``output`` is replaced.
 
-    Raises InputError for more than ``most_bad_lines`` bad lines, with the first ones, and if ``output`` is
-    something else than a data set.
+    Raises InputError for more than ``most_bad_lines`` bad lines, and if something else is at ``output``.
     """
     stages = Stages(notify)
     storage = Storage(spark)
@@ -129,8 +127,7 @@ def load(
         prefixes: dict[str, str] = {}
         shares = shares_for(documents, spark, files)
         warn_of_few_files(files, shares_that_suit(documents), notify)
-        graphs = any(source.may_name_graphs for source in documents)
-        rows = parsed(spark, documents, prefixes, shares, graphs=graphs)
+        rows = parsed(spark, documents, prefixes, shares, graphs=any(s.may_name_graphs for s in documents))
         chunks = chunks_in(rows, f"{scratch(folder)}/chunks")
         counts = Counts.of(chunks)
         if counts.bad:
