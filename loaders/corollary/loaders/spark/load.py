@@ -109,8 +109,8 @@ def load(
     """Read documents into an encoded data set, on any file system that Spark knows.
 
     ``inputs`` are files, folders and patterns. Documents in other formats than N-Triples and N-Quads are
-    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. Named graphs
-    are kept. Duplicates are stored once. Blank nodes of different documents are different.
+    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. Named
+    graphs are kept. Duplicates are stored once. Blank nodes of different documents are different.
 
     Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
     ``files`` is the number of files for terms, and of those for facts. Without it, one task numbers up to
