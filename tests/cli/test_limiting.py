@@ -67,7 +67,10 @@ def test_memory_is_limited(tmp_path: Path) -> None:
         (["--timeout", "soon"], "a limit is a number, such as 10"),
         (["--timeout", "-3"], "a limit is not negative"),
         (["--max-facts", "-1"], "a limit is not negative"),
+        (["--max-facts", "1.5"], "a limit of facts is a whole number"),
         (["--threads", "two"], "a limit is a number, such as 1"),
+        (["--threads", "0"], "at least one thread is needed"),
+        (["--threads", "1.5"], "a limit of threads is a whole number"),
     ],
 )
 def test_limits_that_are_none(files: list[str], flags: list[str], message: str) -> None:

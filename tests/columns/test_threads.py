@@ -143,7 +143,6 @@ def test_a_worker_is_within_the_limits_of_its_caller() -> None:
 def test_an_inner_call_has_no_more_threads_than_the_outer() -> None:
     assert with_threads(2, lambda: with_threads(5, lambda: current().threads)) == 2
     assert with_threads(5, lambda: with_threads(2, lambda: current().threads)) == 2
-    assert with_threads(0, lambda: current().threads) == 1
     assert limited(Limits(threads=2.0), Cancellation(), lambda: threads.pieces(9)) == [  # type: ignore[arg-type]
         slice(0, 4),
         slice(4, 9),

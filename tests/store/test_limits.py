@@ -460,6 +460,8 @@ def test_limits_are_read_from_text_and_environment(monkeypatch: pytest.MonkeyPat
         ("seconds=soon", "seconds=soon: a limit is a number, such as 10"),
         ("bytes=12XB", "bytes=12XB: a limit is a number, such as 500MB"),
         ("facts=-1", "facts=-1: a limit is not negative"),
+        ("facts=1.5", "facts=1.5: a limit of facts is a whole number"),
+        ("threads=0", "threads=0: at least one thread is needed"),
         ("seconds=nan", "a limit is not negative"),
         ("facts=1e999", "facts=1e999: a limit is a number"),
     ],

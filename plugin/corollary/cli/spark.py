@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,6 +73,13 @@ def _end_quietly_when_interrupted() -> None:
     logging.getLogger().addFilter(lambda record: "while sending command" not in record.getMessage())
 
 
+def _check_memory(_: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse what Java would not start with."""
+    if value is not None and not re.fullmatch(r"0*[1-9][0-9]*[kmgt]", value, re.IGNORECASE):
+        raise click.BadParameter(f"{value!r} is no size, such as 8g.", param=parameter)
+    return value
+
+
 def _on_spark(command: Command) -> Command:
     """Decorator: add the options; the command gets them as ``cluster``, ``files`` and ``as_json``."""
 
@@ -92,7 +100,12 @@ def _on_spark(command: Command) -> Command:
         click.option(
             "--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; repeat."
         ),
-        click.option("--memory", metavar="SIZE", help="Memory of the driver, such as 8g. Default: 1g."),
+        click.option(
+            "--memory",
+            metavar="SIZE",
+            callback=_check_memory,
+            help="Memory of the driver, such as 8g. Default: 1g.",
+        ),
         click.option("--master", metavar="URL", help="Where Spark runs. Default: this machine, all cores."),
     ):
         with_cluster = option(with_cluster)
@@ -145,8 +158,9 @@ def spark_load(
     """Read INPUT... into the encoded data set OUTPUT, or into a snapshot if OUTPUT ends in .snapshot.
 
     INPUT is a file, a folder or a pattern on any file system that Spark reads: N-Triples or N-Quads, plain or
-    compressed. Other formats are parsed on the driver, and are meant for ontologies. Bad lines are written to
-    OUTPUT/quarantine (of a snapshot, to OUTPUT.quarantine) with file, line and column.
+    compressed. Other formats are parsed on the driver, and are meant for ontologies. Named graphs are kept.
+    Bad lines are written to OUTPUT/quarantine (of a snapshot, to OUTPUT.quarantine) with file, line and
+    column.
 
     \b
     Examples:
@@ -235,6 +249,8 @@ def spark_update(
       corollary spark-update closed.encoded newer.encoded --add today.nt.gz --remove gone.nt
       corollary spark-update closed.encoded closed.encoded --add 'news/*.nt' --master yarn
     """
+    if not (add or remove):
+        raise click.UsageError("nothing to do: name files with --add or --remove")
     from corollary.loaders.spark import update
 
     program, documents = load_program(rules or (DEFAULT_RULES,)), {"add": add, "remove": remove}

@@ -69,7 +69,8 @@ class Limits:
     ``threads``: how many work on large arrays; without this limit, as many as the process may use processors.
     Results do not depend on it.
 
-    Raises CorollaryError for a value that is negative or not a number.
+    Raises CorollaryError for a value that is negative or not a number, for a number of facts, terms or
+    threads that is not whole, and for no threads.
     """
 
     seconds: float | None = None
@@ -90,6 +91,10 @@ class Limits:
                 raise CorollaryError(f"{item.name}={value}: a limit is not negative")
             if value > 1e300:  # no float may hold it
                 object.__setattr__(self, item.name, None)
+            elif item.name in _COUNTED and value != int(value):
+                raise CorollaryError(f"{item.name}={value}: a limit of {item.name} is a whole number")
+        if self.threads is not None and self.threads < 1:
+            raise CorollaryError(f"threads={self.threads}: at least one thread is needed")
 
     @staticmethod
     def of(given: Limits | str | None) -> Limits | None:
@@ -131,10 +136,13 @@ def size_of(text: str) -> int:
 def _number(name: str, text: str) -> float:
     try:
         number = float(text)
-        return int(number) if name != "seconds" else number
+        return number if name == "seconds" or number != (whole := int(number)) else whole
     except (ValueError, OverflowError):
         raise CorollaryError(f"{name}={text}: a limit is a number, such as {_EXAMPLES[name]}") from None
 
+
+_COUNTED = "facts", "terms", "threads"
+"""The limits that are whole numbers."""
 
 _EXAMPLES = {"seconds": "10", "facts": "1000000", "bytes": "500MB", "terms": "100000", "threads": "1"}
 
@@ -207,7 +215,7 @@ class Work:
         self.cancellation = cancellation
         self.outer = outer
         self.end_is_estimate = end_is_estimate
-        wanted = PROCESSORS if limits.threads is None else max(1, int(limits.threads))
+        wanted = PROCESSORS if limits.threads is None else int(limits.threads)
         self.threads: int = wanted if outer is None else min(wanted, outer.threads)
         self.where: object = ""
         self._cancelled = cancellation.count

@@ -1,6 +1,7 @@
 """The long form: ten universities and an encyclopaedia of two million triples, against the local engine.
 
-It takes half an hour on two cores, and runs if MORE_EXAMPLES is more than 1. owl2rl-full is left out: it
+In one task, and in many: on partitions or by joins. It takes an hour on two cores, and runs if MORE_EXAMPLES
+is more than 1. owl2rl-full is left out: it
 derives a fact for every pair of literals, for which ten universities are too many.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from corollary.generators import generate
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import load, materialise
+from corollary.loaders.spark.materialise_tables import ONE_TASK
 from corollary.profiles import load_profile, profile_names
 from corollary.terms.dictionary import TermDictionary
 
@@ -43,6 +46,7 @@ class Sample:
 
     documents: list[Path]
     data_set: Path
+    files: int | None
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +60,23 @@ def much(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(name, value)
 
 
-@pytest.fixture(scope="module", params=[("university", 10), ("encyclopaedia", 21)], ids=lambda p: p[0])
+FILES = (None, 8)
+"""In one task, and in many."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*product((("university", 10), ("encyclopaedia", 21)), FILES)],
+    ids=lambda p: f"{p[0][0]}-{p[1]}",
+)
 def sample(
     request: pytest.FixtureRequest, much: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Sample:
-    kind, number = request.param
+    (kind, number), files = request.param
     folder = tmp_path_factory.mktemp(kind)
     documents = generate(number, folder / "in", kind)
-    load(much, map(str, documents), str(folder / "set"))
-    return Sample(documents, folder / "set")
+    load(much, map(str, documents), str(folder / "set"), files=files)
+    return Sample(documents, folder / "set", files)
 
 
 def test_the_data_set_is_what_the_local_reader_reads(sample: Sample) -> None:
@@ -79,7 +91,8 @@ def test_what_follows_is_what_the_local_engine_infers(
     much: SparkSession, sample: Sample, tmp_path: Path, profile: str
 ) -> None:
     program = load_profile(profile)
-    materialise(much, str(sample.data_set), str(tmp_path / "closed"), program)
+    done = materialise(much, str(sample.data_set), str(tmp_path / "closed"), program, files=sample.files)
+    assert (done.method == ONE_TASK) == (sample.files is None)
     data = load_encoded(sample.data_set)
     wanted = materialise_here(data.explicit, program, data.dictionary)
     found = load_encoded(tmp_path / "closed")

@@ -15,12 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.spark.data import canonical, read_texts, texts, without_suffixes
+from tests.spark.session.test_one_task import graphs_of
 
 from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import load
 from corollary.loaders.spark.session import complaint
 from corollary.loaders.spark.snapshot_output import QUARANTINE
+from corollary.reasoner import Reasoner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,6 +116,36 @@ def is_good(line: str) -> bool:
     return True
 
 
+QUADS = """<http://e/a> <http://e/p> <http://e/b> <http://e/g> .
+<http://e/a> <http://e/p> <http://e/b> <http://e/h> .
+<http://e/a> <http://e/p> <http://e/b> .
+<http://e/g> <http://e/q> "g" <http://e/g> .
+<http://e/c> <http://e/p> <http://e/d> <urn:x-rdflib:default> .
+"""
+
+
+@pytest.mark.parametrize("files", [None, 1, 3])
+def test_graphs_are_kept(spark: SparkSession, tmp_path: Path, files: int | None) -> None:
+    """As the local reader has them. Without names there are no facts by graph."""
+    (tmp_path / "a.nq").write_text(QUADS)
+    (tmp_path / "b.trig").write_text(
+        "@prefix : <http://e/> . :x :p 1 . :g { :x :p 1 . :x :p 2 } :k { :a :p :b }"
+    )
+    (tmp_path / "c.nt").write_text("<http://e/n> <http://e/p> <http://e/b> .\n")
+    paths = [tmp_path / name for name in ("a.nq", "b.trig", "c.nt")]
+    here, there = tmp_path / "here", tmp_path / "there"
+    reasoner = Reasoner("none")
+    reasoner.load(*paths)
+    reasoner.save_encoded(here)
+    load(spark, map(str, paths), str(there), files=files)
+    wanted, found = load_encoded(here), load_encoded(there)
+    assert graphs_of(found) == graphs_of(wanted) and len(graphs_of(found)) == 4
+    assert texts(found.explicit, found.dictionary) == texts(wanted.explicit, wanted.dictionary)
+    (tmp_path / "d.nq").write_text(QUADS.replace("<http://e/g> .", ".").replace("<http://e/h> .", "."))
+    load(spark, [str(tmp_path / name) for name in ("c.nt", "d.nq")], str(there), files=files)
+    assert load_encoded(there).graphs is None
+
+
 def test_too_many_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
     """The job fails, says where the first of them are, and leaves nothing."""
     path = tmp_path / "bad.nt"
@@ -124,24 +156,27 @@ def test_too_many_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"),
+    ("suffix", "kind", "reason"),
     [
-        ("cut", "ended before the end-of-stream"),
-        ("damaged", "CRC check failed|incorrect|invalid"),
-        ("plain", "Not a gzipped file"),
+        ("gz", "cut", "ended before the end-of-stream"),
+        ("gz", "damaged", "CRC check failed|incorrect|invalid"),
+        ("gz", "plain", "Not a gzipped file"),
+        ("bz2", "cut", "ended before the end-of-stream"),
+        ("bz2", "damaged", "Invalid data stream"),
+        ("bz2", "plain", "Invalid data stream"),
     ],
 )
 def test_a_compressed_file_that_is_damaged(
-    spark: SparkSession, tmp_path: Path, kind: str, reason: str
+    spark: SparkSession, tmp_path: Path, suffix: str, kind: str, reason: str
 ) -> None:
     """The error names the file and says why, and there is no output."""
     content = "".join(f"<http://e/{n}> <http://e/p> <http://e/x> .\n" for n in range(5000)).encode()
-    packed = gzip.compress(content)
+    packed = {"gz": gzip, "bz2": bz2}[suffix].compress(content)
     middle = len(packed) // 2
     flipped = (
         packed[:middle] + bytes(byte ^ 255 for byte in packed[middle : middle + 99]) + packed[middle + 99 :]
     )
-    path = tmp_path / f"{kind}.nt.gz"
+    path = tmp_path / f"{kind}.nt.{suffix}"
     path.write_bytes({"cut": packed[:middle], "damaged": flipped, "plain": content}[kind])
     with pytest.raises(Exception) as caught:
         load(spark, [str(path)], str(tmp_path / "set"))

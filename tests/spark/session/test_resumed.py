@@ -79,7 +79,9 @@ def test_a_killed_driver_is_followed_by_another(
         return original(self)
 
     monkeypatch.setattr(PartitionedEvaluation, "_next_rows", next_rows)
-    done = materialise(spark, str(source), str(target), parse_program(RULES), files=3)
+    said: list[str] = []
+    done = materialise(spark, str(source), str(target), parse_program(RULES), files=3, notify=said.append)
+    assert said.count("the next round is read: an earlier run finished it") == 3
     assert began[:3] == [3, 3, 3] and began[3:] == [*range(4, done.rounds + 1)] != []
     found = load_encoded(target)
     wanted = materialise_here(explicit, parse_program(RULES), dictionary)

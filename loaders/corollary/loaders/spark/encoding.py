@@ -41,19 +41,21 @@ _WRITING = {"compression": "zstd", "mapreduce.fileoutputcommitter.marksuccessful
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The number of statements, and of bad lines."""
+    """The number of statements, and of bad lines; whether a statement is in a named graph."""
 
     statements: int
     bad: int
+    has_names: bool
 
     @staticmethod
     def of(chunks: DataFrame) -> Counts:
         """The counts of a table of chunks (see ``parse_chunks``)."""
         from pyspark.sql import functions as F
 
-        rows = chunks.groupBy("what").agg(F.count("*"), F.sum("number")).collect()
-        found = {what: (rows, total) for what, rows, total in rows}
-        return Counts(found.get("facts", (0, 0))[1], found.get("bad", (0, 0))[0])
+        rows = chunks.groupBy("what").agg(F.count("*"), F.sum("number"), F.max("position")).collect()
+        found = {what: numbers for what, *numbers in rows}
+        (_, statements, has_names), (bad, *_) = (found.get(what, (0, 0, 0)) for what in ("facts", "bad"))
+        return Counts(statements, bad, bool(has_names))
 
 
 def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:

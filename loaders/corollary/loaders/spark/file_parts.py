@@ -2,7 +2,8 @@
 
 Java makes a row of each line, which costs some ten times what parsing it does. On the machine's own file
 system, where Spark expects a file at the same path everywhere, a task reads its parts as the local reader
-does. Other file systems are read by Spark: only Java has their settings.
+does. Other file systems are read by Spark: only Java has their settings. A compressed file is one part: also
+``.bz2``, which Spark reads block by block, but takes for empty, or for shorter, where it finds no block.
 
 Invariant: a line is in one part, that in which it begins.
 """
@@ -28,9 +29,6 @@ from corollary.loaders.spark.tuning import BYTES_PER_TASK, MIN_BYTES_PER_TASK
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-SPLIT_BY_SPARK = "bz2"
-"""The compression whose files Spark's tasks can read from the middle. All others begin at the beginning."""
 
 _BYTES_SEARCHED = 1 << 16
 """Bytes in which the end of a line is looked for at a time."""

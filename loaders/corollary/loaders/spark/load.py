@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from corollary.loaders.encoded_format import GRAPHS, TERMS
 from corollary.loaders.formats import input_error
-from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
-from corollary.loaders.spark.encoding import Counts, files_for, warn_of_few_files
+from corollary.loaders.spark.encoded_tables import Files, described, read_terms, write_manifest
+from corollary.loaders.spark.encoding import (
+    QUADS,
+    Counts,
+    encoded,
+    files_for,
+    warn_of_few_files,
+    write_facts,
+)
 from corollary.loaders.spark.many_tasks import NumberedTerms
 from corollary.loaders.spark.one_task import number
 from corollary.loaders.spark.parse_chunks import (
@@ -101,16 +109,15 @@ def load(
     """Read documents into an encoded data set, on any file system that Spark knows.
 
     ``inputs`` are files, folders and patterns. Documents in other formats than N-Triples and N-Quads are
-    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. The graph
-    names of quads are dropped. Duplicates are stored once. Blank nodes of different documents are different.
+    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. Named
+    graphs are kept. Duplicates are stored once. Blank nodes of different documents are different.
 
     Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
-    ``files`` is the number of files for terms, and the number of files for facts. Without it, up to
-    ``MAX_FACTS_IN_ONE_TASK`` statements are numbered in one task, with a file for facts and one for every
-    kind of terms. ``output`` appears when it is complete. An older data set at ``output`` is replaced.
+    ``files`` is the number of files for terms, and of those for facts. Without it, one task numbers up to
+    ``MAX_FACTS_IN_ONE_TASK`` statements, into a file for facts and one for each kind of terms. ``output``
+    appears when it is complete. An older data set at ``output`` is replaced.
 
-    Raises InputError for more than ``most_bad_lines`` bad lines, with the first ones, and if ``output`` is
-    something else than a data set.
+    Raises InputError for more than ``most_bad_lines`` bad lines, and if something else is at ``output``.
     """
     stages = Stages(notify)
     storage = Storage(spark)
@@ -120,14 +127,15 @@ def load(
         prefixes: dict[str, str] = {}
         shares = shares_for(documents, spark, files)
         warn_of_few_files(files, shares_that_suit(documents), notify)
-        chunks = chunks_in(parsed(spark, documents, prefixes, shares), f"{scratch(folder)}/chunks")
+        rows = parsed(spark, documents, prefixes, shares, graphs=any(s.may_name_graphs for s in documents))
+        chunks = chunks_in(rows, f"{scratch(folder)}/chunks")
         counts = Counts.of(chunks)
         if counts.bad:
             stages.enter("bad lines")
             quarantine(chunks, documents, counts.bad, most_bad_lines, folder)
         if not counts.statements or (files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK):
             stages.enter("one task")
-            written = number(chunks, folder)
+            written = number(chunks, folder, by_graph=counts.has_names)
             kinds, parts = written.counts, written.files
         else:
             kinds, parts = _in_many_tasks(chunks, counts, folder, shares, files, stages)
@@ -148,7 +156,14 @@ def _in_many_tasks(
     terms = NumberedTerms(chunks, shares, scratch(folder))
     written = terms.write(folder)
     stages.enter("facts")
-    return terms.counts, written | terms.write_statements(folder, files_for(counts.statements, chunks, files))
+    number = files_for(counts.statements, chunks, files)
+    written |= terms.write_statements(folder, number)
+    if counts.has_names:
+        stages.enter("graphs")
+        quads = encoded(chunks, read_terms(chunks.sparkSession, [f"{folder}/{TERMS}"]), graphs=True)
+        write_facts(quads, folder, GRAPHS, number, QUADS)
+        written |= described(chunks.sparkSession, folder, (GRAPHS,))
+    return terms.counts, written
 
 
 def quarantine(chunks: DataFrame, documents: list[Source], count: int, most: int, folder: str) -> None:

@@ -185,7 +185,7 @@ def _translated(bases: Bases) -> Callable[[Batches], Batches]:
             own = np.concatenate(
                 [_global_ids(*packed, of_share[share]) for share, packed in sorted(ids.pop(chunk).items())]
             )
-            subjects, predicates, objects = own[statements_in(content, number)]
+            subjects, predicates, objects = own[statements_in(content, number)[:3]]
             for name, keys in grouped(predicates, pack(subjects, objects)):
                 facts.setdefault(name, []).append(keys)
         sorted_facts = dict(Delta.gathered(facts).items())

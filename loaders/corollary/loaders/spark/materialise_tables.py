@@ -274,9 +274,9 @@ def refuse_new_terms(program: Program) -> None:
     complaints = [
         Diagnostic(
             f"{f'rule {rule.name}' if rule.name else 'a rule'} computes new terms (BIND or AGGREGATE), "
-            "which is not done on Spark",
+            "which only one task does",
             rule.span,
-            "leave it out here, and apply it to the result on one machine",
+            "leave out --files, for up to 16 million triples; or apply the rule to the result on one machine",
         )
         for rule in program
         if any(isinstance(element, Bind | Aggregate) for element in rule.body)

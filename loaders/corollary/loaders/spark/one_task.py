@@ -75,12 +75,14 @@ class Written:
     report: dict[str, Any]
 
 
-def number(chunks: DataFrame, folder: str) -> Written:
-    """Write the terms and the explicit facts of a table of chunks (see ``parse_chunks``).
+def number(chunks: DataFrame, folder: str, *, by_graph: bool) -> Written:
+    """Write the terms and the explicit facts of a table of chunks (see ``parse_chunks``), also by graph.
 
     The id of a term is its rank by kind and text.
     """
-    return _carried_out(_of_chunks(chunks, ADDED), _numbered, folder)
+    return _carried_out(
+        _of_chunks(chunks, ADDED), lambda batches: _numbered(batches, by_graph=by_graph), folder
+    )
 
 
 def close(data: DistributedDataSet, program: Program, folder: str) -> Written:
@@ -174,8 +176,9 @@ def _piece(name: str, content: bytes) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"name": [name], "content": [content]}, schema=_ARROW)
 
 
-def _numbered(batches: Batches) -> tuple[EncodedDataSet, dict[str, Any]]:
-    return TaskContent(batches).documents(ADDED), {}
+def _numbered(batches: Batches, *, by_graph: bool) -> tuple[EncodedDataSet, dict[str, Any]]:
+    data = TaskContent(batches).documents(ADDED)
+    return (data if by_graph else replace(data, graphs=None)), {}
 
 
 def _closed(batches: Batches, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:

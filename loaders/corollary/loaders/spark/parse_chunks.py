@@ -3,17 +3,18 @@
 A task numbers the terms of about ``STATEMENTS_PER_CHUNK`` statements locally, and emits a *chunk*: its
 distinct terms, packed into one row for each share of terms (``packed_terms``), and the statements as numbers,
 packed into one row. The number of a term is its place in the terms of the chunk, by share. The graph names of
-statements are dropped, or they are terms like others; that of the default graph is ``DEFAULT_GRAPH`` then.
+statements are dropped, or they are terms like others. That of the default graph is ``DEFAULT_GRAPH`` then,
+and the ``position`` of the row is 1 if a statement is in another graph.
 
 All rows are in one table. The column ``what`` is the kind of a row:
 
     terms   chunk, share, position (the number of the first term), number (of terms), content
-    facts   chunk, number (of statements), content (``packed_statements``)
+    facts   chunk, number (of statements), position, content (``packed_statements``)
     bad     document, block, number (of the line within the block, from 1), position, reason, text
     block   document, block, number (of lines)
 
 A block is the part of a file that one task reads. Its name is the offset of its first byte. Tasks read local
-files themselves (``file_parts``). Spark reads other files, and files that it can split though compressed.
+files themselves (``file_parts``). Spark reads those of other file systems.
 
 Invariant: the blank nodes of a chunk are those of one document. If there are several documents, their labels
 get the number of the document as a suffix.
@@ -38,7 +39,7 @@ from corollary.loaders.formats import FORMATS, LINE_FORMATS, FileKind, format_of
 from corollary.loaders.line_kernel import TERMS
 from corollary.loaders.ntriples import BadLine, parse_chunk
 from corollary.loaders.reading import document_rows
-from corollary.loaders.spark.file_parts import SPLIT_BY_SPARK, Part, tasks_for
+from corollary.loaders.spark.file_parts import Part, tasks_for
 from corollary.loaders.spark.packed_facts import AS_IS, CODEC
 from corollary.loaders.spark.packed_terms import cut_into_shares, places_of
 from corollary.loaders.spark.storage import FileStatus, Storage
@@ -82,10 +83,14 @@ class Source:
     def is_lines(self) -> bool:
         return FORMATS[self.format] in LINE_FORMATS
 
+    @property
+    def may_name_graphs(self) -> bool:
+        return FORMATS[self.format].supports_datasets
+
     def part(self) -> Part | None:
         """The whole file, if tasks read it; None if Spark does."""
         path, compression = self.file.local, FileKind.of(self.file.path).compression
-        if path is None or not self.is_lines or compression == SPLIT_BY_SPARK:
+        if path is None or not self.is_lines:
             return None
         return Part(self.number, path, compression, 0, self.file.size, self.file.size)
 
@@ -380,10 +385,15 @@ class _Task:
         ids = np.concatenate(self._statements)
         starts = np.cumsum([0, *counts])
         numbers = place_of[starts[ids >> np.uint32(KIND_SHIFT)] + (ids & np.uint32(INDEX_MASK))]
-        packed = packed_statements(numbers)
-        yield _rows(1, what="facts", chunk=self._next_chunk, number=[self._size], content=[packed])
+        of_chunk = {"what": "facts", "chunk": self._next_chunk, "position": int(self._has_names(ids))}
+        yield _rows(1, number=[self._size], content=[packed_statements(numbers)], **of_chunk)
         self._next_chunk += 1
         self._dictionary, self._statements, self._size, self._bytes = TermDictionary(), [], 0, 0
+
+    def _has_names(self, ids: Ids) -> bool:
+        """Whether a statement is in another graph than the default one."""
+        default = self._dictionary.find(DEFAULT_GRAPH)
+        return ids.shape[1] == TERMS and (default is None or bool((ids[:, -1] != default).any()))
 
     def _texts(self) -> tuple[Bytes, Places, list[int]]:
         """The terms of the present chunk by kind, end to end; where they begin and end; their numbers."""

@@ -156,6 +156,7 @@ class PartitionedEvaluation:
         """
         storage, name = Storage(self._spark), f"{self._kept}/{self._work.digest()}/round-{self.rounds:03}"
         if storage.exists(f"{name}.finished"):
+            self._notify("the next round is read: an earlier run finished it")
             return storage.read(f"{name}.finished")
         path = f"{name}-{uuid4().hex}"
         whole = reduce(_union, rows).repartition(len(self._slots), "target")

@@ -28,8 +28,11 @@ ARCHIVE = "corollary-code"
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 """What a new driver prints: errors only."""
 
-CODES = re.compile(r"^\[[A-Z_.]+\]|SQLSTATE: \w+|^corollary\.language\.errors\.\w+: ")
-"""The codes in the messages of Spark's errors, and the class of an error of ours in a task."""
+CODES = re.compile(
+    r"^\[[A-Z_.]+\]|SQLSTATE: \w+|^corollary\.language\.errors\.\w+: |^Exception thrown in awaitResult: *"
+)
+"""The codes in the messages of Spark's errors, the class of an error of ours in a task, and what only says
+that a thread waited."""
 
 DEFAULT_JAVA, OWN_JAVA = "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"
 """The settings for options of the driver's Java: ours, and those of the user, which come after them."""
@@ -124,7 +127,7 @@ def complaint(error: Exception) -> str:
     found: list[str] = []
     while java is not None:
         said = _said(java.getMessage() or java.getClass().getSimpleName())
-        if said not in found:
+        if said and said not in found:
             found.append(said)
         java = java.getCause()
     return ": ".join(said.rstrip(".") for said in found) or _said(str(error))
