@@ -91,5 +91,6 @@ def test_commands(tmp_path: Path) -> None:
     (tmp_path / "rules.dlog").write_text("[?y, <http://e/q>, ?x] :- [?x, <http://e/p>, ?y] .")
     closed = run("spark-materialise", "set", "closed", "--rules", "rules.dlog")
     assert closed.returncode == 0, closed.stderr
+    assert "largest predicates" in closed.stdout
     found = load_encoded(tmp_path / "closed")
     assert texts(found.inferred, found.dictionary) == {("<http://e/b>", "<http://e/q>", "<http://e/a>")}

@@ -48,21 +48,26 @@ def summary(run: Run) -> dict[str, Any]:
 
 def tables(data: dict[str, Any], prefixes: Iterable[tuple[str, str]]) -> list[RenderableType]:
     """A summary as two tables."""
+    names = "explicit", "inferred", "total", "rounds", "inconsistencies"
+    facts = counts_table({name: data[name] for name in names}, data["seconds"])
+    return [facts, predicates_table(data["largest_predicates"], prefixes)]
+
+
+def predicates_table(rows: Iterable[Mapping[str, Any]], prefixes: Iterable[tuple[str, str]]) -> Table:
+    """A table of predicates with their explicit, inferred and all facts."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    names = "explicit", "inferred", "total", "rounds", "inconsistencies"
-    facts = counts_table({name: data[name] for name in names}, data["seconds"])
-    predicates = Table(box=box.SIMPLE_HEAD)
-    predicates.add_column("largest predicates")
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("largest predicates")
     for heading in ("explicit", "inferred", "total"):
-        predicates.add_column(heading, justify="right")
-    for row in data["largest_predicates"]:
+        table.add_column(heading, justify="right")
+    for row in rows:
         counts = (row["explicit"], row["total"] - row["explicit"], row["total"])
         predicate = Text(shortened(row["predicate"], prefixes), overflow="fold")
-        predicates.add_row(predicate, *(f"{count:,}" for count in counts))
-    return [facts, predicates]
+        table.add_row(predicate, *(f"{count:,}" for count in counts))
+    return table
 
 
 def counts_table(counts: Mapping[str, int | str], seconds: Mapping[str, float]) -> Table:

@@ -16,12 +16,12 @@ import click
 from corollary.cli.commands import main
 from corollary.cli.group import Mistake
 from corollary.cli.input_options import DEFAULT_RULES, rules_option
-from corollary.cli.materialisation_summary import counts_table
+from corollary.cli.materialisation_summary import counts_table, predicates_table
 from corollary.cli.output import print_json, print_tables
 from corollary.cli.pipeline import load_program
 from corollary.cli.progress import showing
 from corollary.cli.spark_progress import SparkStage
-from corollary.cli.tuning import MAX_CHARACTERS_OF_COMPLAINT
+from corollary.cli.tuning import MAX_CHARACTERS_OF_COMPLAINT, MAX_PREDICATES_LISTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,6 +199,7 @@ def spark_materialise(
     """Write the encoded data set INPUT, and everything that follows from its explicit facts, to OUTPUT.
 
     OUTPUT becomes a data set, or a snapshot if it ends in .snapshot: the driver writes it, from its memory.
+    The summary has the largest predicates of a data set.
 
     \b
     Examples:
@@ -207,11 +208,18 @@ def spark_materialise(
       corollary spark-materialise hdfs:///data.encoded hdfs:///closed.encoded --rules rdfs --master yarn
     """
     from corollary.loaders.spark import materialise
+    from corollary.loaders.spark.encoded_tables import largest_predicates, open_encoded
+    from corollary.loaders.spark.storage import SNAPSHOT_SUFFIX
 
     program = load_program(rules or (DEFAULT_RULES,))
     with cluster.session() as (spark, notify):
         done = materialise(spark, source, output, program, files=files, notify=notify)
-    _print(asdict(done), as_json)
+        data = None if output.endswith(SNAPSHOT_SUFFIX) else open_encoded(spark, output)
+        largest = [] if data is None else largest_predicates(data, MAX_PREDICATES_LISTED)
+    report = asdict(done)
+    _print({**report, "largest_predicates": largest} if as_json else report, as_json)
+    if data is not None and not as_json:
+        print_tables([predicates_table(largest, data.prefixes.items())], to_stderr=False)
 
 
 @main.command("spark-update", short_help="Follow a change of a closed data set, on Spark.")

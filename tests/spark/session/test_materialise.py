@@ -30,6 +30,7 @@ from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import closures, evaluation, facts, joins, materialise, partition_rounds
 from corollary.loaders.spark.closures import components
+from corollary.loaders.spark.encoded_tables import largest_predicates, open_encoded
 from corollary.loaders.spark.program_cut import CannotCut
 from corollary.profiles import load_profile, profile_names
 from corollary.reasoner import Reasoner
@@ -142,6 +143,26 @@ def as_if_much() -> Iterator[None]:
         patch.setattr(joins, "MAX_ROWS_BROADCAST", 0)
         patch.setattr(joins, "MAX_VALUES_LISTED", 0)
         yield
+
+
+def test_the_largest_predicates(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "family.ttl").write_text(FAMILY)
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "family.ttl"], dictionary)
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
+    materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), load_profile("rdfs"))
+    here = materialise_here(explicit, load_profile("rdfs"), dictionary)
+    wanted = {
+        dictionary.decode(predicate): (
+            here.explicit.legal_count(predicate),
+            here.index.legal_count(predicate),
+        )
+        for predicate in here.index.predicates()
+    }
+    listed = largest_predicates(open_encoded(spark, str(tmp_path / "closed")), 5)
+    assert {row["predicate"]: (row["explicit"], row["total"]) for row in listed}.items() <= wanted.items()
+    assert [row["total"] for row in listed] == sorted((n for _, n in wanted.values()), reverse=True)[:5]
+    assert any(row["explicit"] < row["total"] for row in listed)
 
 
 @pytest.fixture

@@ -150,6 +150,27 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
     )
 
 
+def largest_predicates(data: DistributedDataSet, most: int) -> list[dict[str, Any]]:
+    """The predicates with the most facts, largest first: ``predicate`` (its text), ``explicit``, ``total``.
+
+    Cost: the predicates of all facts are read and counted, and those of the result are looked up.
+    """
+    from pyspark.sql import functions as F
+
+    explicit, inferred = (
+        data.facts_of(part).select("predicate", F.lit(is_explicit).alias("explicit"))
+        for part, is_explicit in ((EXPLICIT, 1), (INFERRED, 0))
+    )
+    counts = explicit.unionAll(inferred).groupBy("predicate").agg(F.sum("explicit"), F.count("*"))
+    rows = counts.orderBy(F.desc("count(1)"), "predicate").limit(most).collect()
+    named = data.terms.where(F.col("id").isin([predicate for predicate, _, _ in rows])).collect()
+    texts = {row.id: row.text for row in named}
+    return [
+        {"predicate": texts[predicate], "explicit": explicit, "total": total}
+        for predicate, explicit, total in rows
+    ]
+
+
 def check_content(data: DistributedDataSet) -> None:
     """Compare the files with their checksums in the manifest. Raises InputError if one differs."""
     from pyspark.sql import functions as F
