@@ -437,3 +437,20 @@ def test_rules_that_the_data_suspend_are_named(tmp_path: Path) -> None:
     printed = succeeds("rules", data, "--rules", "rhodf", "--rules", rules).stdout
     assert "@name ok" not in printed
     assert "Suspended: ok" in succeeds("explain-plan", data, "--rules", "rhodf", "--rules", rules).stdout
+
+
+@pytest.mark.parametrize("name", ["data.ttl", "same.ttl"])
+def test_a_file_that_is_read_is_not_replaced(tmp_path: Path, name: str) -> None:
+    """``--inferred-only`` would lose its facts, and all facts would be explicit in it otherwise."""
+    data, change = tmp_path / "data.ttl", tmp_path / "change.ttl"
+    data.write_bytes(FAMILY.read_bytes())
+    change.write_text("<urn:a> <urn:b> <urn:c> .\n")
+    (tmp_path / "same.ttl").symlink_to(data)
+    target = tmp_path / name
+    assert "one of the files to read" in fails("materialise", data, "-o", target, "--inferred-only")
+    assert "one of the files to read" in fails("update", data, "--add", change, "-o", target)
+    assert "one of the files to read" in fails("update", data, "--add", change, "-o", change)
+    assert data.read_bytes() == FAMILY.read_bytes()
+    closed = tmp_path / "closed.snapshot"
+    for source in (data, closed):  # a snapshot keeps explicit and inferred facts apart
+        succeeds("materialise", source, "-o", closed)

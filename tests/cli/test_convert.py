@@ -125,3 +125,11 @@ def test_writing_is_reported(tmp_path: Path, form: str) -> None:
     shares = [share for _, _, share in told if share is not None]
     assert shares == sorted(shares)
     assert (told[-1][1] >= len(store), shares[-1]) == (True, 1.0)
+
+
+def test_the_command_for_rdf_is_named(tmp_path: Path) -> None:
+    """``--to`` has no form that is RDF."""
+    CorollaryStore(rules="none").save_snapshot(tmp_path / "in.snapshot")
+    for name in ("out.nt", "out.ttl.gz"):
+        result = CliRunner().invoke(main, ["convert", str(tmp_path / "in.snapshot"), str(tmp_path / name)])
+        assert (result.exit_code, f"materialise SOURCE -o {tmp_path / name}" in result.stderr) == (2, True)

@@ -294,3 +294,33 @@ def test_plans() -> None:
     assert json.loads(answer(FAMILY, "-q", text, "--explain", "--results", "json"))["rows"] is None
     assert "--results csv is not for plans" in mistake(FAMILY, "-q", text, "--explain", "--results", "csv")
     assert "query:1:1" in mistake(FAMILY, "-q", "SELEC", "--explain")
+
+
+def test_a_table_quotes_the_literals_that_turtle_would_read_as_others(tmp_path: Path) -> None:
+    """``"3000"^^xsd:decimal`` was printed like the integer 3000, ``"1"^^xsd:boolean`` like 1."""
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    texts = {
+        f'"3000"^^<{xsd}decimal>': '"3000"^^xsd:decimal',
+        f'"3000"^^<{xsd}integer>': "3000",
+        f'"3000.0"^^<{xsd}decimal>': "3000.0",
+        f'"1e3"^^<{xsd}double>': "1e3",
+        f'"1"^^<{xsd}double>': '"1"^^xsd:double',
+        f'"1"^^<{xsd}boolean>': '"1"^^xsd:boolean',
+        f'"true"^^<{xsd}boolean>': "true",
+    }
+    data = tmp_path / "numbers.nt"
+    data.write_text("".join(f"<urn:a> <urn:p{i}> {text} .\n" for i, text in enumerate(texts)))
+    lines = answer(data, "-q", "SELECT ?y { ?x ?p ?y } ORDER BY ?p", "--rules", "none").splitlines()
+    assert lines[2:] == list(texts.values())
+
+
+def test_the_time_of_a_query_is_not_that_of_imports(tmp_path: Path) -> None:
+    (tmp_path / "one.nt").write_text("<urn:a> <urn:p> <urn:b> .\n")
+    program = """if True:
+        import sys
+        from corollary.cli.input_options import Reading
+        from corollary.cli.querying import loaded
+        loaded([sys.argv[1]], ["none"], Reading(), "none", {})
+        assert {"corollary.sparql.answer", "rdflib.plugins.sparql.sparql"} <= set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "one.nt")], check=True)

@@ -408,3 +408,13 @@ def test_a_folder_is_the_same_for_the_rdflib_store(tmp_path: Path) -> None:
     subject, predicate, value = (URIRef(term[1:-1]) for term in INFERRED)
     assert (subject, predicate, value) in graph
     graph.close()
+
+
+@pytest.mark.parametrize("given", ["<urn:a> <urn:b> <urn:c> .", "<a>", ("<urn:a>", "<urn:b>")])
+def test_what_is_no_triple_is_named(given: Any) -> None:
+    """It was a ValueError of Python: not enough values to unpack. Terms of three letters were a triple."""
+    reasoner = Reasoner("rdfs")
+    for call in (reasoner.add, reasoner.remove, reasoner.explain):
+        with pytest.raises(CorollaryError, match="is no triple: give subject, predicate and object"):
+            call(given)
+    assert len(reasoner.snapshot().explicit) == 0

@@ -445,3 +445,10 @@ def test_a_change_waits_longer_for_a_request_than_for_an_open_transaction(
         owner.join(20)
         has_turn.clear()
         may_end.clear()
+
+
+def test_an_unknown_place_or_method_has_a_remedy(client: Client) -> None:
+    assert "lists the endpoints" in client.get("/nothing").json()["detail"]
+    answer = client.request("DELETE", "/sparql")
+    assert (answer.status_code, "Allow" in answer.headers) == (405, True)
+    assert "Allow" in answer.json()["detail"]

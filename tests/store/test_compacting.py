@@ -241,11 +241,13 @@ def test_a_commit_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest
     before, terms = seen(store), dictionary_of(store)
 
     def full(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(Folder, "_write_changes", full)
-        with pytest.raises(CorollaryError, match="disk is full; nothing was changed"):
+        with pytest.raises(CorollaryError, match="disk is full; nothing was changed there: free some space"):
             store.compact()
     assert seen(store) == before
     assert dictionary_of(store) == terms

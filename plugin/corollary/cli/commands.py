@@ -143,7 +143,8 @@ def materialise(
     """
     from corollary.cli.materialisation_summary import summary, tables
 
-    check_target(output, output_format, inferred_only, may_be_stored=True)  # before any work is done
+    # before any work is done:
+    check_target(output, output_format, inferred_only, sources=files, may_be_stored=True)
     if output is not None and is_stored(output, output_format):
         done = run_and_save(files, rules, reading, Path(output))
     else:
@@ -207,7 +208,7 @@ def update(
         raise click.UsageError("nothing to do: name files with --remove or --add")
     if (*files, *remove, *add).count("-") > 1:
         raise click.UsageError("standard input can be read once: name - only one time")
-    check_target(output, output_format, inferred_only)
+    check_target(output, output_format, inferred_only, sources=(*files, *remove, *add))
     done = update_files(Sources(files, remove, add, rules or (DEFAULT_RULES,)), reading, strategy)
     write_facts(done.after, output, output_format, inferred_only, done.seconds)
     _print_update(done, report, to_stderr=output == "-")

@@ -64,7 +64,12 @@ def convert(source: Path, target: Path, form: str | None, rules: tuple[str, ...]
 
 def _form_of(target: Path) -> str:
     """The form by the suffix of a name; without one, a store. Raises UsageError for an unknown suffix."""
+    from corollary.loaders.formats import FORMATS, FileKind
+
     if target.suffix and target.suffix not in _SUFFIXES:
+        if FileKind.of(target.name).suffix in FORMATS:
+            remedy = f"`corollary materialise SOURCE -o {target}` writes what a snapshot or a data set has"
+            raise click.UsageError(f"{target}: this form is RDF; {remedy}")
         raise click.UsageError(f"{target}: give the form of the target with --to {', '.join(FORMS)}")
     return _SUFFIXES.get(target.suffix, "store")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +31,16 @@ def is_stored(output: str, output_format: str | None) -> bool:
 
 
 def check_target(
-    output: str | None, output_format: str | None, inferred_only: bool, *, may_be_stored: bool = False
+    output: str | None,
+    output_format: str | None,
+    inferred_only: bool,
+    *,
+    sources: Iterable[str] = (),
+    may_be_stored: bool = False,
 ) -> None:
     """Check the output options in advance: raises what ``write_facts`` would raise after all the work.
 
+    ``sources``: the files that the command reads; RDF is not written in the place of one of them.
     ``may_be_stored``: the command writes snapshots and encoded data sets, too.
     """
     from corollary.loaders import writing
@@ -42,8 +49,19 @@ def check_target(
         _check_stored(Path(output), inferred_only)
     elif output is not None:
         writing.check_target(output, output_format)
+        _check_is_no_source(Path(output), sources)
     elif inferred_only or output_format:
         raise click.UsageError("--inferred-only and --output-format say what to write: name a file with -o")
+
+
+def _check_is_no_source(target: Path, sources: Iterable[str]) -> None:
+    """Raise InputError if the target is a file that is read: its explicit facts could not be told again."""
+    from corollary.loaders.formats import input_error
+
+    if target.is_file() and any(Path(name).is_file() and target.samefile(name) for name in sources):
+        raise input_error(
+            f"{target}: this is one of the files to read, which the output would replace", "name another file"
+        )
 
 
 def _check_stored(target: Path, inferred_only: bool) -> None:

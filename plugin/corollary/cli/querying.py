@@ -79,9 +79,12 @@ def loaded(
 ) -> Dataset:
     """Files in a data set, closed under rules. Adds the seconds of each stage."""
     with stage("prepare", seconds):
+        # to import what answers a query takes longer than most queries, and is no part of their time:
+        import rdflib.plugins.sparql  # noqa: F401
         from rdflib import Dataset
         from rdflib.namespace import NamespaceManager
 
+        import corollary.sparql.answer  # noqa: F401
         from corollary.store import CorollaryStore
 
         logging.getLogger("rdflib.term").setLevel(logging.ERROR)  # not of ill-typed literals

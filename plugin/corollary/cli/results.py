@@ -34,8 +34,6 @@ CHOICES = {
 
 BINARY = ("arrow", "parquet")
 
-PLAIN_NUMBERS = ("integer", "decimal", "boolean")
-
 Printer = Callable[["Node | None"], str]
 
 
@@ -189,19 +187,19 @@ def printer(dataset: Dataset) -> Printer:
     """A function that prints terms as in Turtle, on one line, with the prefixes of the data."""
     from rdflib import XSD, Literal, URIRef
 
+    from corollary.language.printer import ABBREVIATED
     from corollary.sparql.rdf_terms import printer as iri_printer
 
     known = {namespace: prefix for prefix, namespace in PREFIXES.items()}
     known |= {str(namespace): prefix for prefix, namespace in dataset.namespaces()}
     iri = iri_printer((prefix, URIRef(namespace)) for namespace, prefix in known.items())
-    plain = {XSD[name] for name in PLAIN_NUMBERS}
 
     def text(term: Node | None) -> str:
         if term is None:
             return ""
         if not isinstance(term, Literal):
             return iri(term)
-        if term.datatype in plain and not term.ill_typed:
+        if (form := ABBREVIATED.get(str(term.datatype))) and form.fullmatch(term):
             return str(term)
         if term.datatype is None or term.datatype == XSD.string:
             return _literal(term, "")

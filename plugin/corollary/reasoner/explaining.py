@@ -13,7 +13,7 @@ from corollary.language import CorollaryError, Program
 from corollary.language.html_table import table
 from corollary.program.compile import is_virtual
 from corollary.reasoner.state import State
-from corollary.reasoner.term_format import TermView
+from corollary.reasoner.term_format import TermView, checked_triple
 from corollary.reasoner.tuning import MAX_CLASHES_SHOWN
 
 
@@ -83,7 +83,7 @@ def explanation(
     if result is None:
         result = materialise(state.facts.union, Program(()), terms.dictionary)
     if not isinstance(goal, Inconsistency):
-        s, p, o = map(terms.id_of, goal)
+        s, p, o = map(terms.id_of, checked_triple(goal))
         return explain(result, s, p, o, limit=limit, prefixes=prefixes)
     triples = {tuple(map(terms.id_of, triple)) for triple in goal.triples}
     for found in result.inconsistencies:

@@ -801,7 +801,9 @@ class Folder:
                 ) from error
             if code in _DAMAGE:
                 raise _damage(self.place, str(error)) from error
-            raise CorollaryError(f"{self.place}: {error}; nothing was changed there") from error
+            is_full = code == sqlite3.SQLITE_FULL
+            remedy = ": free some space, and commit or close again" if is_full else ""
+            raise CorollaryError(f"{self.place}: {error}; nothing was changed there{remedy}") from error
         except UnicodeDecodeError as error:  # in a message of SQLite that quotes a damaged schema
             raise _damage(self.place, "its own text is not UTF-8") from error
         except FileNotFoundError:

@@ -40,7 +40,7 @@ from corollary.reasoner.snapshot import Snapshot
 from corollary.reasoner.state import State
 from corollary.reasoner.subscriptions import FactChanges, Pattern, Subscriptions
 from corollary.reasoner.summary import StoreSummary
-from corollary.reasoner.term_format import DEFAULT_GRAPH, NTriplesTerms, TermView
+from corollary.reasoner.term_format import DEFAULT_GRAPH, NTriplesTerms, TermView, checked_triple
 from corollary.reasoner.version import StaleTerms, Version
 from corollary.reasoner.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
@@ -140,7 +140,7 @@ class Reasoner:
         self._record(triples, graph, added=0)
 
     def _record(self, triples: Iterable[Triple], graph: str | None, added: int) -> None:
-        given = list(triples)
+        given = [checked_triple(triple) for triple in triples]
         while True:
             version = self.versions.current()
             ids = version.terms.id_of if added else version.terms.find

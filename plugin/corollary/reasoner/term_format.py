@@ -101,6 +101,16 @@ class NTriplesTerms:
         return (self.default,)
 
 
+def checked_triple(given: Any) -> tuple[Any, Any, Any]:
+    """A triple as it is given. Raises CorollaryError for a text, and if there are not three terms."""
+    if isinstance(given, str) or len(given) != 3:
+        raise CorollaryError(
+            f"{given!r} is no triple: give subject, predicate and object in one tuple of three terms"
+        )
+    subject, predicate, value = given
+    return subject, predicate, value
+
+
 def canonical(text: str) -> str:
     """The dictionary's key of an N-Triples term: ``"a"^^xsd:string`` is ``"a"``, languages are lower case.
 

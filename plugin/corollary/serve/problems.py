@@ -42,6 +42,13 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
 
+_ROUTING = {
+    404: "the documentation of corollary serve lists the endpoints; the page is at /",
+    405: "the header Allow names the methods of this endpoint",
+}
+"""The details of the errors that routing raises, by status."""
+
+
 def problem_of(error: BaseException, secrets: Iterable[str]) -> Problem:
     """The problem that is reported to the client. ``secrets`` are paths, replaced by ``...`` in messages.
 
@@ -50,7 +57,8 @@ def problem_of(error: BaseException, secrets: Iterable[str]) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        return Problem(error.status_code, str(error.detail), headers=error.headers)
+        detail = _ROUTING.get(error.status_code, "")
+        return Problem(error.status_code, str(error.detail), detail, headers=error.headers)
     if isinstance(error, LimitExceeded):
         return Problem(503, "A limit was exceeded", _message(error, secrets), {"Retry-After": "1"})
     if isinstance(error, Cancelled):

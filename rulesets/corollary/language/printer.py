@@ -47,7 +47,7 @@ _NOT_IN_IRI = re.compile(r'[<>"{}|^`\\\x00-\x20\x7f]')
 _UNSEEN = re.compile(r"[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Controls of terminals, and of the direction of texts."""
 
-_ABBREVIATED = {
+ABBREVIATED = {
     XSD + "integer": re.compile(r"[+-]?[0-9]+"),
     XSD + "decimal": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
     XSD + "double": re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+"),
@@ -217,7 +217,7 @@ class Printer:
                 if datatype is None:
                     quoted = f'"{_visible(escape(lexical))}"'
                     return f"{quoted}@{language}" if language else quoted
-                if (form := _ABBREVIATED.get(datatype)) and form.fullmatch(lexical):
+                if (form := ABBREVIATED.get(datatype)) and form.fullmatch(lexical):
                     return lexical
                 return f'"{_visible(escape(lexical))}"^^{self.iri(IRI(datatype))}'
 
