@@ -12,8 +12,9 @@ from hypothesis import settings
 settings.register_profile("untimed", settings(), deadline=None)  # kernels may be compiled in a test
 settings.load_profile("untimed")
 
-TOGETHER = ("tests/spark/session/", "tests/maintain/test_transactions.py")
-"""Tests of a process of their own: Spark starts once, and what is compared with every strategy is counted."""
+TOGETHER = ("tests/spark/session/", "tests/maintain/test_transactions.py", "tests/installed/")
+"""Tests that share a process: Spark starts once, all that is compared with every strategy is counted, and the
+wheel is built once."""
 
 NO_CORPUS = "needs the conformance and benchmark data: set CORPUS to its folder"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,14 +32,11 @@ def run(facts: Iterable[Fact], program: Program) -> MaterialisedView:
 def facts_of(columns: Columns, dictionary: TermDictionary) -> set[Fact]:
     """Columns of ids as facts."""
     texts = (dictionary.decode_all(column.tolist()) for column in columns)
-    terms: dict[str, Constant] = {}
-
-    def term(text: str) -> Constant:
-        if text not in terms:
-            terms[text] = parse_constant(text)
-        return terms[text]
-
     return {(term(s), term(p), term(o)) for s, p, o in zip(*texts, strict=True)}
+
+
+term = lru_cache(100_000)(parse_constant)
+"""A constant as it is written, parsed once."""
 
 
 def close(facts: Iterable[Fact], program: Program) -> tuple[set[Fact], set[str]]:

@@ -165,8 +165,10 @@ def solutions(rule: Rule, facts: Facts) -> Iterator[Binding]:
     """Every binding of the rule's variables that makes its body hold."""
     if any(isinstance(part, Triple) and not facts.with_constants(part.terms) for part in rule.body):
         return
-    uses = Counter(name for part in (*rule.heads, *rule.body) for name in variables_of(part))
-    shared = {variable for variable, count in uses.items() if count > 1}
+    shared: set[Variable] = set()
+    if any(isinstance(part, Each) for part in rule.body):
+        uses = Counter(name for part in (*rule.heads, *rule.body) for name in variables_of(part))
+        shared = {variable for variable, count in uses.items() if count > 1}
     yield from solve(rule.body, facts, {}, shared)
 
 
@@ -314,7 +316,7 @@ def unify(terms: tuple[Term, ...], constants: tuple[Constant, ...], binding: Bin
         if isinstance(term, Variable):
             if extended.setdefault(term, constant) != constant:
                 return None
-        elif term != constant:
+        elif term is not constant and term != constant:
             return None
     return extended
 

@@ -15,12 +15,13 @@ SAMPLES = {
     "twice": ["--programs", "rhodf", "strata", "--places", "3", "--twice"],
 }
 FEW = ["--programs", "rhodf", "--places", "1"]
+"""Some of the places of the sample ``once``."""
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(FEW, id="few"),
+        pytest.param(FEW, id="few", marks=pytest.mark.skipif("CI" in os.environ, reason="part of once")),
         *(pytest.param(sample, id=name, marks=pytest.mark.slow) for name, sample in SAMPLES.items()),
     ],
 )
