@@ -41,6 +41,11 @@ class ClosedUnder:
             return None
         return program if fingerprint(program) == self.fingerprint else None
 
+    @property
+    def title(self) -> str:
+        """The name of the rules, as a message has it."""
+        return self.rules or "rules without a name"
+
     def refuse_others(self, options: Options, path: str | os.PathLike[str]) -> None:
         """Raise InputError unless the facts in ``path`` are closed under the rules of the options."""
         if self.fingerprint is None:
@@ -50,7 +55,7 @@ class ClosedUnder:
             )
         if not self.is_under(options):
             raise _error(
-                f"{path}: it was closed under {self.rules}, by Corollary {self.version}, and these rules are "
+                f"{path}: it was closed under {self.title}, by Corollary {self.version}, and these rules are "
                 f"others ({options.title()}), or this is another version",
                 "use the rules that closed it, or load it without adopting what it infers",
             )

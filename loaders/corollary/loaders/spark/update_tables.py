@@ -148,7 +148,7 @@ def _refuse(data: DistributedDataSet, program: Program, source: str) -> None:
         )
     if data.closed.fingerprint != fingerprint(program):
         raise input_error(
-            f"{source}: it was closed under {data.closed.rules}, by Corollary {data.closed.version}, and "
+            f"{source}: it was closed under {data.closed.title}, by Corollary {data.closed.version}, and "
             f"these rules are others ({program.name}), or this is another version",
             "use the rules that closed it, or close it anew: corollary spark-materialise",
         )
