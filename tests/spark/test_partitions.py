@@ -28,7 +28,7 @@ from corollary.evaluate import materialise
 from corollary.evaluate.engine import Engine
 from corollary.language import RDF_TYPE, Builtin, Call, Filter, Program, Rule, Triple, Variable, parse_program
 from corollary.loaders.encoded_format import COLUMNS, INFERRED
-from corollary.loaders.spark import packed_facts
+from corollary.loaders.spark import packed_facts, program_cut
 from corollary.loaders.spark.driver_schema import DriverSchema
 from corollary.loaders.spark.packed_facts import empty_rows, packed_rows, unpacked
 from corollary.loaders.spark.partition_rounds import ANY, VoidCut, local_outline, task_ids
@@ -45,8 +45,10 @@ from corollary.loaders.spark.partition_task import (
     outlined,
     written,
 )
-from corollary.loaders.spark.program_cut import CannotCut, cut_program
+from corollary.loaders.spark.program_cut import ANY_LITERAL, ANY_RESOURCE, CannotCut, cut_program
 from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.schema_of_data import schema_of_data
+from corollary.loaders.spark.tuning import MAX_RULES_CUT
 from corollary.profiles import load_profile
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram
 from corollary.terms.dictionary import BULK_KINDS, FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, TermDictionary
@@ -84,19 +86,26 @@ class LocalRounds:
         tables = self._tables(dictionary)
         batch = self._batch(self.explicit)
         known = np.sort(np.concatenate(tables))
-        outline = pa.Table.from_batches([*outlined(known, *ANY)(iter([batch]))])
+        found = pa.Table.from_batches([*outlined(known, *ANY)(iter([batch]))])
         own = dictionary.copied()
+        outline = local_outline(found, tables, own)
+        others = frozenset(map(own.encode, (ANY_RESOURCE, ANY_LITERAL)))
+        while more := schema_of_data(cast(Schema, schema), own, outline, others):
+            schema.engine.add(more)
         cut = cut_program(
             cast(Schema, schema),
             own,
-            local_outline(outline, tables, own),
+            outline,
+            large=frozenset(),
             has_equal_literals=False,
             is_strict=is_strict,
         )
         self.program = cut.program
         ids = task_ids(tables, own)
         slots = tuple(10 * n + 7 for n in range(partitions))
-        self.work = Work(cut.program, own, ids, cut.everywhere, cut.copies, cut.away, cut.watched, slots)
+        self.work = Work(
+            cut.program, own, ids, cut.everywhere, cut.copies, cut.replicas, cut.away, cut.watched, slots
+        )
         starts = empty_rows(EXPLICIT, slots)
         if added is None:
             rows = [*self.work.cut(EXPLICIT)(self._halves(batch))]
@@ -172,11 +181,12 @@ class LocalRounds:
         compiled = CompiledProgram(program, local, unrolls_all=True)
         on_driver = DriverSchema.of(program, local)
         decode = self.everywhere.decode
-        index = Engine(self._schema_facts(self.explicit, compiled, on_driver), compiled).fixpoint.index
+        engine = Engine(self._schema_facts(self.explicit, compiled, on_driver), compiled)
         for predicate, relation in self.explicit.relations():
             if local.encode(decode(predicate)) == compiled.rdf_type:
                 local.encode_all([decode(term) for term in relation.object_terms().tolist()])
-        return SimpleNamespace(compiled=compiled, on_driver=on_driver, index=index)
+        index = engine.fixpoint.index
+        return SimpleNamespace(compiled=compiled, on_driver=on_driver, index=index, engine=engine)
 
     def _schema_facts(
         self, facts: TripleIndex, compiled: CompiledProgram, on_driver: DriverSchema
@@ -250,8 +260,17 @@ def derived(
     return rounds.run(), rounds.rounds
 
 
-def check(facts: frozenset[Fact], program: Program, partitions: int) -> None:
-    """Partitions derive what the engine derives, if the program can be cut; after additions, too."""
+def check(facts: frozenset[Fact], program: Program, partitions: int, max_rules: int = MAX_RULES_CUT) -> None:
+    """Partitions derive what the engine derives, if the program can be cut; after additions, too.
+
+    With more instances than ``max_rules``, facts are replicated.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program_cut, "MAX_RULES_CUT", max_rules)
+        _check(facts, program, partitions)
+
+
+def _check(facts: frozenset[Fact], program: Program, partitions: int) -> None:
     wanted = closed_here(facts, program)
     some_facts = sorted(facts, key=repr)
     for is_strict in (False, True):
@@ -265,6 +284,7 @@ def check(facts: frozenset[Fact], program: Program, partitions: int) -> None:
 
 
 counts = st.integers(1, 5)
+limits = st.sampled_from((0, 2, MAX_RULES_CUT))
 X, Y, Z, V = map(Variable, "xyzv")
 
 
@@ -287,9 +307,9 @@ def meeting_rules(draw: st.DrawFn) -> Rule:
 
 
 @thorough(600)
-@given(some.fact_sets, some.programs(), counts)
-def test_positive_programs(facts: frozenset[Fact], program: Program, count: int) -> None:
-    check(facts, program, count)
+@given(some.fact_sets, some.programs(), counts, limits)
+def test_positive_programs(facts: frozenset[Fact], program: Program, count: int, most: int) -> None:
+    check(facts, program, count, most)
 
 
 @thorough(600)
@@ -297,9 +317,12 @@ def test_positive_programs(facts: frozenset[Fact], program: Program, count: int)
     some.sets_of(st.one_of(some.plain_facts, some.number_facts)),
     some.lists_of(st.one_of(meeting_rules(), meeting_rules(), some.positive_rules()), 1, 5),
     counts,
+    limits,
 )
-def test_rules_that_meet_in_one_variable(facts: frozenset[Fact], rules: list[Rule], count: int) -> None:
-    check(facts, some.program_of(rules), count)
+def test_rules_that_meet_in_one_variable(
+    facts: frozenset[Fact], rules: list[Rule], count: int, most: int
+) -> None:
+    check(facts, some.program_of(rules), count, most)
 
 
 @thorough(300)
@@ -312,11 +335,12 @@ def test_rules_that_meet_in_one_variable(facts: frozenset[Fact], rules: list[Rul
         ontology.equality_axioms,
         data=some.sets_of(st.one_of(some.plain_facts, some.number_facts), 12),
     ),
-    st.sampled_from(("rhodf", "rdfs-plus", "owl2rl", "skos")),
+    st.sampled_from(("rhodf", "rdfs", "rdfs-plus", "owl2rl", "skos")),
     counts,
+    limits,
 )
-def test_ontologies(facts: frozenset[Fact], profile: str, count: int) -> None:
-    check(facts, without_values(load_profile(profile)), count)
+def test_ontologies(facts: frozenset[Fact], profile: str, count: int, most: int) -> None:
+    check(facts, without_values(load_profile(profile)), count, most)
 
 
 def triples(text: str) -> frozenset[Fact]:
@@ -354,6 +378,31 @@ def test_a_partition_without_facts_has_what_the_schema_says() -> None:
         assert derived(facts, program, count)[0] == closed_here(facts, program)
 
 
+def test_data_may_say_what_the_schema_is() -> None:
+    """The driver finds that the predicate of the data is a subproperty."""
+    program = parse_program(
+        f"{PREFIXES} [?p, rdfs:subPropertyOf, :all] :- [?x, ?p, ?y] ."
+        "[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] ."
+    )
+    found, _ = derived(CHAIN, program, 3)
+    assert found == closed_here(CHAIN, program)
+    assert ("<http://e/n3>", "<http://e/all>", "<http://e/n4>") in found
+
+
+def test_equal_terms_are_replaced_in_facts_of_many_predicates() -> None:
+    """All partitions know which terms are equal, also those that are found to be: nothing else is copied."""
+    program = parse_program(
+        f"{PREFIXES} [?y, owl:sameAs, ?x] :- [?x, owl:sameAs, ?y] . [?x, owl:sameAs, ?y] :- [?x, :is, ?y] ."
+        "[?x, ?p, ?z] :- [?y, owl:sameAs, ?z], [?x, ?p, ?y] ."
+    )
+    facts = CHAIN | triples("[:n5, :is, :m] . [:o, :p1, :n5] . [:o, :p2, :m] . [:n1, owl:sameAs, :n2] .")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program_cut, "MAX_RULES_CUT", 3)
+        rounds = LocalRounds(facts, program, 4, is_strict=False)
+    assert len(rounds.work.replicas) == 1
+    assert rounds.run() == closed_here(facts, program)
+
+
 FUNCTIONAL = f"""{PREFIXES}
 [?y, :same, ?z] :- [?x, :next, ?y], [?x, :next, ?z], FILTER(!sameTerm(?y, ?z)) .
 [?y, :found, ?x] :- [?x, :same, ?y] .
@@ -382,7 +431,7 @@ def test_conclusions_that_an_outline_does_not_show() -> None:
         ("[?x, :big, ?y] :- [?x, :next, ?y], FILTER(STR(?x) < STR(?y)) .", "compares values of data"),
         ("[?x, ?y, ?x] :- [?x, :next, ?y] .", "properties that data name"),
         (
-            "[?p, rdfs:subPropertyOf, :all] :- [?x, ?p, ?y] ."
+            "[?x, rdfs:subPropertyOf, ?y] :- [?x, ?p, ?y], [?y, ?p, ?x] ."
             "[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] .",
             "schema facts",
         ),

@@ -17,6 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from corollary.columns.pairs import seconds
+from corollary.kernels.sorted import Keys
 from corollary.language import Program
 from corollary.modules.registry import MODULES
 from corollary.program.compile import Atom, CompiledRule, is_virtual
@@ -74,6 +78,12 @@ class DriverSchema:
         if atom.p == self.rdf_type:
             return atom.o >= 0 and atom.o in self.classes
         return atom.p in self.predicates
+
+    def only(self, predicate: int, keys: Keys) -> Keys:
+        """The facts of a predicate that are schema."""
+        if predicate == self.rdf_type:
+            return keys[np.isin(seconds(keys), np.array(sorted(self.classes), np.uint32))]
+        return keys if predicate in self.predicates else keys[:0]
 
     def is_local(self, rule: CompiledRule) -> bool:
         """Whether a rule reads only schema, so that the engine on the driver applies it."""

@@ -62,8 +62,13 @@ from corollary.loaders.spark.program_cut import (
     cut_program,
 )
 from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.schema_of_data import schema_of_data
 from corollary.loaders.spark.storage import Storage
-from corollary.loaders.spark.tuning import MAX_EDGES_EXCHANGED, MAX_FACTS_PER_PARTITION
+from corollary.loaders.spark.tuning import (
+    MAX_EDGES_EXCHANGED,
+    MAX_FACTS_PER_PARTITION,
+    MAX_FACTS_REPLICATED,
+)
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, TermDictionary
@@ -219,6 +224,8 @@ class PartitionedEvaluation:
             if summary.predicates[predicate] > MAX_EDGES_EXCHANGED:
                 raise CannotCut("a relation with many facts is transitive")
         self.translation.inward(np.array(sorted({*summary.predicates, *summary.classes}), np.int64))
+        large = [p for p, count in summary.predicates.items() if count > MAX_FACTS_REPLICATED]
+        self._large = frozenset(self.translation.inward(np.array(large, np.int64)).tolist())
 
     def _cut(self, *, is_strict: bool) -> tuple[tuple[CompiledRule, ...], Work]:
         """The rules that read values of literals, and what tasks need. Raises ``CannotCut``."""
@@ -232,7 +239,15 @@ class PartitionedEvaluation:
                 raise CannotCut("there are too many terms")
         ids = task_ids(self.translation.tables(), cut.dictionary)
         work = Work(
-            cut.program, cut.dictionary, ids, cut.everywhere, cut.copies, cut.away, cut.watched, self._slots
+            cut.program,
+            cut.dictionary,
+            ids,
+            cut.everywhere,
+            cut.copies,
+            cut.replicas,
+            cut.away,
+            cut.watched,
+            self._slots,
         )
         return cut.of_values, work
 
@@ -243,10 +258,18 @@ class PartitionedEvaluation:
         forms = self._data.mapped(encoded_format.EXPLICIT, outlined(known, *ANY), FACT_SCHEMA)
         found = forms.distinct().toArrow()
         outline = local_outline(found, tables, dictionary)
+        others = frozenset(map(dictionary.encode, (ANY_RESOURCE, ANY_LITERAL)))
+        while more := schema_of_data(self._schema, dictionary, outline, others):
+            self._schema.add(more)
         same = self.translation.dictionary.encode("SAME_VALUE")
         has_equal = any(relation == same and not facts.isEmpty() for relation, facts in self._news)
         return cut_program(
-            self._schema, dictionary, outline, has_equal_literals=has_equal, is_strict=is_strict
+            self._schema,
+            dictionary,
+            outline,
+            large=self._large,
+            has_equal_literals=has_equal,
+            is_strict=is_strict,
         )
 
     # Values of literals

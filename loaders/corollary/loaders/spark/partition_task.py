@@ -65,7 +65,7 @@ class Work:
     """What every task needs: the rules, the facts that all partitions have, and where terms are at home.
 
     ``program`` are the rules for partitions, over ``dictionary``. ``everywhere`` are facts that all
-    partitions have, closed under the program. ``copies``, ``away`` and ``watched`` are those of
+    partitions have, closed under the program. ``copies``, ``replicas``, ``away`` and ``watched`` are those of
     ``ProgramCut``. ``slots`` has the value of the column ``target`` for each partition.
     """
 
@@ -74,6 +74,7 @@ class Work:
     ids: TaskIds
     everywhere: dict[int, Keys]
     copies: dict[int, int]
+    replicas: frozenset[int]
     away: dict[int, int]
     watched: frozenset[int]
     slots: tuple[int, ...]
@@ -88,7 +89,8 @@ class Work:
         content.update(self.ids.content())
         for predicate, keys in sorted(self.everywhere.items()):
             content.update(b"%d" % predicate + keys.tobytes())
-        content.update(repr((self.copies, self.away, sorted(self.watched), self.slots)).encode())
+        names = (self.copies, sorted(self.replicas), self.away, sorted(self.watched))
+        content.update(repr((names, self.slots)).encode())
         return content.hexdigest()
 
     def cut(self, what: str, *, copies: bool = False) -> Callable[[Batches], Batches]:
@@ -135,7 +137,8 @@ class Work:
             is_own = is_at_home & ~is_odd & (predicate not in self.copies and predicate not in self.away)
             _append(found[OWN], predicate, keys[is_own])
             found[KEPT][predicate] = keys[~is_own]
-            _append(found[SENT], self.away.get(predicate, predicate), keys[~is_at_home & ~is_odd])
+            leaves = self._is_derived_here(keys, target) if predicate in self.replicas else ~is_at_home
+            _append(found[SENT], self.away.get(predicate, predicate), keys[leaves & ~is_odd])
         if stage != LATER:
             explicit |= added
             stated = self._stated(everywhere, target)
@@ -144,7 +147,7 @@ class Work:
             yield from packed_rows(EXPLICIT, target, dict(explicit.items()))
         for what in (OWN, KEPT):
             yield from packed_rows(what, target, found[what])
-        yield from self._rows(SENT, found[SENT])
+        yield from self._rows(SENT, found[SENT], but_for=target)
         more = own - everywhere if stage == FOLLOWING else Delta({})
         named = {self.away.get(p, p) for p in new.all_predicates()}.union(more.all_predicates())
         is_void = not self.watched.isdisjoint(named)
@@ -153,7 +156,12 @@ class Work:
     def _stated(self, everywhere: Delta, target: int) -> Delta:
         """The facts that all partitions have, at their homes."""
         own = everywhere.only(lambda p: p not in self.copies and p not in self.away)
-        return Delta({p: keys[self._at_home(p, keys, target)] for p, keys in own.items()})
+        return Delta(
+            {
+                p: keys[self._at_home(p, keys, target) & ~self._mentions_copies(keys)]
+                for p, keys in own.items()
+            }
+        )
 
     def _new(self, known: Delta, arrived: Delta, target: int, stage: str) -> Delta:
         """The facts that are new in a partition: those that arrived, and what follows.
@@ -188,11 +196,21 @@ class Work:
             engine.add(coming)
 
     def _homes(self, predicate: int, keys: Keys) -> NDArray[np.uint16]:
-        """The number of the partition where each fact is at home: by subject, copies by object."""
+        """The number of the partition where each fact is at home: by subject, copies by object.
+
+        Precondition: the predicate is not one of replicas.
+        """
         return homes(seconds(keys) if predicate in self.copies else firsts(keys), len(self.slots))
 
     def _at_home(self, predicate: int, keys: Keys, target: int) -> Mask:
+        if predicate in self.replicas:
+            return np.ones(keys.size, np.bool_)
         found: Mask = self._homes(predicate, keys) == self.slots.index(target)
+        return found
+
+    def _is_derived_here(self, keys: Keys, target: int) -> Mask:
+        """The replicas of facts that are at home in the partition."""
+        found: Mask = homes(firsts(keys), len(self.slots)) == self.slots.index(target)
         return found
 
     def _mentions_copies(self, keys: Keys) -> Mask:
@@ -204,14 +222,19 @@ class Work:
             found |= (ends >= first) & (ends < last)
         return found
 
-    def _rows(self, what: str, facts: Mapping[int, Keys]) -> Batches:
-        """Facts as rows at their homes."""
-        parts: dict[int, dict[int, Keys]] = {}
+    def _rows(self, what: str, facts: Mapping[int, Keys], but_for: int | None = None) -> Batches:
+        """Facts as rows at their homes, but for those at home in one partition."""
+        parts: dict[int, dict[int, Keys]] = {home: {} for home in range(len(self.slots))}
         for predicate, keys in facts.items():
+            if predicate in self.replicas:
+                for of_home in parts.values():
+                    of_home[predicate] = keys
+                continue
             for home, own in grouped(self._homes(predicate, keys).astype(np.uint32), keys):
-                parts.setdefault(home, {})[predicate] = own
-        for home in sorted(parts):
-            yield from packed_rows(what, self.slots[home], parts[home])
+                parts[home][predicate] = own
+        for home, target in enumerate(self.slots):
+            if target != but_for:
+                yield from packed_rows(what, target, parts[home])
 
     def _report(self, found: Mapping[str, Mapping[int, Keys]]) -> dict[str, object]:
         sample: list[list[int]] = []

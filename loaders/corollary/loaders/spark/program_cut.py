@@ -11,6 +11,10 @@ Each instance of such a rule has its premises in one partition only. Where the h
 here, the fact goes *away*: the head has a predicate of its own, which no rule reads, until the fact is at
 home. So what follows from the fact is derived there only.
 
+A rule such as ``[?u, ?p, ?w] :- [?u, ?p, ?v], [?v, owl:sameAs, ?w]`` would need copies of all predicates.
+If it has too many instances for that, all partitions get *replicas* of the facts of its constant predicates,
+and read these in place of the facts; the other atoms share a subject.
+
 The literature calls the shared variable a discriminating variable, and has shown when a program may be cut:
 Ganguly, Silberschatz and Tsur (SIGMOD 1990), Wolfson and Silberschatz (SIGMOD 1988). Weaver and Hendler (ISWC
 2009) cut RDFS in this way, with the schema at every processor; Shaw, Koutris, Howe and Suciu (Datalog 2.0,
@@ -29,7 +33,7 @@ If tasks come upon any, the program is cut again, strictly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -86,9 +90,9 @@ class CannotCut(Exception):
 class ProgramCut:
     """The rules for partitions over a dictionary, the facts that all partitions have, and the copies.
 
-    ``everywhere`` is closed under the program. ``copies`` maps the predicates of copies to those that are
-    copied, ``away`` predicates for facts that go away to their own. The ids of both are the dictionary's
-    last, copies first.
+    ``everywhere`` is closed under the program. ``copies`` maps the predicates of copies and replicas to those
+    that are copied, ``away`` predicates for facts that go away to their own. The ids of both are the
+    dictionary's last, copies first. ``replicas`` are those of ``copies`` that are at home in all partitions.
     ``of_values`` are further rules: each has one atom, about values of literals. ``watched`` are predicates:
     if facts of them follow, the cut is void.
     """
@@ -97,6 +101,7 @@ class ProgramCut:
     dictionary: TermDictionary
     everywhere: dict[int, Keys]
     copies: dict[int, int]
+    replicas: frozenset[int]
     away: dict[int, int]
     of_values: tuple[CompiledRule, ...]
     watched: frozenset[int]
@@ -123,16 +128,18 @@ def cut_program(
     dictionary: TermDictionary,
     outline: Candidates,
     *,
+    large: Set[int],
     has_equal_literals: bool,
     is_strict: bool,
 ) -> ProgramCut:
     """Cut a program, given its closed schema. Raises ``CannotCut``, with a reason.
 
     ``dictionary`` is a copy of the schema's, and gets more terms. ``outline`` are the explicit facts with
-    ``ANY_RESOURCE`` and ``ANY_LITERAL`` in place of the terms that the schema does not know.
-    ``has_equal_literals``: there are SAME_VALUE facts. ``is_strict``: nothing is to be watched for.
+    ``ANY_RESOURCE`` and ``ANY_LITERAL`` in place of the terms that the schema does not know. Facts of the
+    predicates ``large`` are not replicated. ``has_equal_literals``: there are SAME_VALUE facts.
+    ``is_strict``: nothing is to be watched for.
     """
-    cutting = _Cutting(schema, dictionary)
+    cutting = _Cutting(schema, dictionary, large)
     more = cutting.outline_of_values(has_equal_literals=has_equal_literals)
     for predicate, parts in more.items():
         outline.setdefault(predicate, []).extend(parts)
@@ -142,8 +149,9 @@ def cut_program(
 class _Cutting:
     """The state while a program is cut: the closed outline, and the rules for partitions so far."""
 
-    def __init__(self, schema: Schema, dictionary: TermDictionary) -> None:
+    def __init__(self, schema: Schema, dictionary: TermDictionary, large: Set[int]) -> None:
         self._on_driver = schema.on_driver
+        self._large = large
         self._dictionary = dictionary
         self._rdf_type = schema.compiled.rdf_type
         self._uses_values = bool(schema.compiled.predicates() & schema.on_driver.values)
@@ -156,11 +164,13 @@ class _Cutting:
         for rule in left:
             if not rule.is_monotone:
                 raise CannotCut(f"{called(rule)} has negation or aggregates")
-        self._about_values = [rule for rule in left if self._reads_values(rule)]
+        about_values = [rule for rule in left if self._reads_values(rule)]
+        self._about_values = [found for rule in about_values for found in self._without_schema(rule)]
         others = [rule for rule in left if not self._reads_values(rule)]
         self._written = list(dict.fromkeys(map(schema.compiled.written, others)))
         self._source = schema.compiled.source
         self._copies: dict[int, IRI] = {}
+        self._replicas: dict[int, IRI] = {}
         self._away: dict[int, IRI] = {}
         self._rules: dict[Rule, None] = {}
 
@@ -216,6 +226,31 @@ class _Cutting:
     def _reads_values(self, rule: CompiledRule) -> bool:
         return any(atom.p in self._on_driver.values for atom in rule.read)
 
+    def _without_schema(self, rule: CompiledRule) -> list[CompiledRule]:
+        """The instances of a rule for its matches in the schema: rules with one atom, about values."""
+        elements = [e for e in rule.source.body if isinstance(e, Triple | Builtin)]
+        is_schema = [self._on_driver.has(atom) for atom in rule.atoms]
+        read = tuple(e for e, is_read in zip(elements, is_schema, strict=True) if is_read)
+        rest = tuple(e for e, is_read in zip(elements, is_schema, strict=True) if not is_read)
+        schema = tuple(e for e in read if isinstance(e, Triple))
+        if len(rest) > 1 or len(schema) < len(read) or rule.conditions:
+            raise CannotCut(f"{called(rule)} joins values of literals with facts")
+        if not schema:
+            return [rule]
+        (form,) = CompiledProgram(Program((Rule(schema, schema),)), self._dictionary).rules
+        index = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
+        plan = full_plan(form, sizes(index))
+        rows = run(plan, {Age.ALL: index}, form, ExecutionContext(self._dictionary))
+        if rows.size > MAX_RULES_CUT:
+            raise CannotCut(f"{called(rule)} joins values of literals with {rows.size:,} schema facts")
+        bare = replace(rule.source, body=rest)
+        instances = (substitute(bare, self._mapping(form, ids)) for ids in _by_row(rows))
+        return CompiledProgram(Program(tuple(instances)), self._dictionary).rules
+
+    def _mapping(self, form: CompiledRule, ids: Mapping[int, int]) -> dict[Variable, Term]:
+        """The terms of a rule's variables, given ids."""
+        return {Variable(form.names[-1 - v]): self._constant(term) for v, term in ids.items()}
+
     def outline_of_values(self, *, has_equal_literals: bool) -> Candidates:
         """What may follow from the values of literals: at least what does."""
         encode = self._dictionary.encode
@@ -227,8 +262,6 @@ class _Cutting:
         seconds_of = {encode(name): ends for name, ends in pairs.items()}
         found: Candidates = {}
         for rule in self._about_values:
-            if len(rule.atoms) > 1 or rule.conditions:
-                raise CannotCut(f"{called(rule)} joins values of literals with facts")
             (atom,) = rule.atoms
             # other pairs are compared only in owl:sameAs facts, which ``_check`` refuses
             ends = seconds_of.get(atom.p, literals[:0])
@@ -243,12 +276,7 @@ class _Cutting:
         if len(closed.relation(self._any)):
             raise CannotCut("a rule concludes facts of properties that data name")
         for predicate in closed.predicates():
-            keys = closed.keys(predicate)
-            if predicate == self._rdf_type:
-                classes = np.array(sorted(self._on_driver.classes), np.uint32)
-                keys = keys[np.isin(seconds(keys), classes)]
-            elif predicate not in self._on_driver.predicates:
-                continue
+            keys = self._on_driver.only(predicate, closed.keys(predicate))
             if difference(keys, self._schema.get(predicate, NO_KEYS)).size:
                 raise CannotCut(f"data lead to schema facts: {self._dictionary.decode(predicate)}")
         same_as = self._dictionary.find(f"<{OWL}sameAs>")
@@ -283,11 +311,11 @@ class _Cutting:
         rows = distinct_rows(rows, sorted(fixed)) if fixed else Batch.start()
         if rows.size + len(self._rules) > MAX_RULES_CUT:
             if by_object:
-                raise CannotCut(f"{called(form)} joins by objects, and has {rows.size:,} instances")
-            self._rules[written] = None
+                written, shared = self._replicating(written, form, data)
+            constant = {i: h.p for i, h in enumerate(form.heads) if h.s != shared and h.p >= 0}
+            self._rules[self._with_heads_away(written, constant)] = None
             return
-        for row in range(rows.size):
-            ids = {v: int(column[row]) for v, column in rows.columns.items()}
+        for ids in _by_row(rows):
             instance = self._instance(form, filters, ids, by_object)
             predicates = {i: ids.get(form.heads[i].p, form.heads[i].p) for i in away}
             self._rules[self._with_heads_away(instance, predicates)] = None
@@ -299,6 +327,24 @@ class _Cutting:
             name = self._away.setdefault(predicate, IRI(f"corollary:away:{len(self._away)}"))
             heads[position] = replace(heads[position], predicate=name)
         return replace(rule, heads=tuple(heads))
+
+    def _replicating(self, written: Rule, form: CompiledRule, data: list[int]) -> tuple[Rule, int]:
+        """The rule with replicas of the facts of constant predicates, and the subject of its other data."""
+        others = [i for i in data if not self._may_be_replicated(form.atoms[i].p)] or data[:1]
+        subjects = {form.atoms[i].s for i in others}
+        elements = [e for e in form.source.body if isinstance(e, Triple)]
+        if len(subjects) > 1 or len(elements) < len(form.atoms):
+            raise CannotCut(f"{called(form)} joins by objects, and has more than {MAX_RULES_CUT:,} instances")
+        for i in set(data).difference(others):
+            elements[i] = replace(elements[i], predicate=self._replica(form.atoms[i].p))
+        filters = (e for e in written.body if isinstance(e, Filter))
+        return replace(form.source, body=(*elements, *filters)), subjects.pop()
+
+    def _may_be_replicated(self, predicate: int) -> bool:
+        return predicate >= 0 and predicate != self._rdf_type and predicate not in self._large
+
+    def _replica(self, predicate: int) -> IRI:
+        return self._replicas.setdefault(predicate, IRI(f"corollary:replica:{len(self._replicas)}"))
 
     def _shared(self, form: CompiledRule, data: Iterable[int]) -> int:
         """The variable that all data atoms share as subject or object; as subject in the most of them."""
@@ -313,9 +359,7 @@ class _Cutting:
         self, form: CompiledRule, filters: Iterable[Filter], ids: Mapping[int, int], by_object: Iterable[int]
     ) -> Rule:
         """The instance for one row of guards, without them; atoms ``by_object`` read copies."""
-        mapping: dict[Variable, Term] = {
-            Variable(form.names[-1 - v]): self._constant(term) for v, term in ids.items()
-        }
+        mapping = self._mapping(form, ids)
         elements = [e for e in form.source.body if isinstance(e, Triple | Builtin)]
         body: list[Triple | Filter] = []
         for position, (element, atom) in enumerate(zip(elements, form.atoms, strict=True)):
@@ -342,18 +386,26 @@ class _Cutting:
 
     def _whole(self, watched: frozenset[int]) -> ProgramCut:
         subject, end = Variable("subject"), Variable("object")
-        for predicate, copy in self._copies.items():
+        copied = [*self._copies.items(), *self._replicas.items()]
+        for predicate, copy in copied:
             name = self._constant(predicate)
             rule = Rule((Triple(subject, copy, end),), (Triple(subject, name, end),))
             self._rules[rule] = None
         program = Program(tuple(self._rules), self._source.prefixes, self._source.name)
-        copies = {self._dictionary.encode(constant_text(name)): p for p, name in self._copies.items()}
+        copies = {self._dictionary.encode(constant_text(name)): p for p, name in copied}
+        replicas = frozenset(self._dictionary.encode(constant_text(c)) for c in self._replicas.values())
         away = {self._dictionary.encode(constant_text(name)): p for p, name in self._away.items()}
         schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
         closed = materialise(schema, program, self._dictionary).index
         everywhere = {p: closed.keys(p) for p in closed.predicates()}
         of_values = tuple(self._about_values)
-        return ProgramCut(program, self._dictionary, everywhere, copies, away, of_values, watched)
+        return ProgramCut(program, self._dictionary, everywhere, copies, replicas, away, of_values, watched)
+
+
+def _by_row(rows: Batch) -> Iterator[dict[int, int]]:
+    """The ids of each row, by column."""
+    for row in range(rows.size):
+        yield {v: int(column[row]) for v, column in rows.columns.items()}
 
 
 def _without_filters(rule: Rule) -> Rule:

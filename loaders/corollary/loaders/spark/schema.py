@@ -121,11 +121,15 @@ class Schema:
         found = self.translation.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
         if not found:
             return
-        self._engine.add(found)
-        self._guards.clear()
+        self.add(found)
         for predicate, parts in found.items():
             known = self._sent.keys(predicate)
             self._sent.add(predicate, Pairs(difference(Pairs.of(np.concatenate(parts)).keys, known)))
+
+    def add(self, found: Candidates) -> None:
+        """Add schema facts, with local ids. Those that the cluster has not sent are ``news`` to it."""
+        self._engine.add(found)
+        self._guards.clear()
         if len(self.compiled.rules) != self._rule_count:
             self.rules = Distributed.of(self.compiled, self.on_driver)
             self._rule_count = len(self.compiled.rules)
