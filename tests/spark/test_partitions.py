@@ -90,8 +90,14 @@ class LocalRounds:
         own = dictionary.copied()
         outline = local_outline(found, tables, own)
         others = frozenset(map(own.encode, (ANY_RESOURCE, ANY_LITERAL)))
+        self.of_data: set[TextTriple] = set()
         while more := schema_of_data(cast(Schema, schema), own, outline, others):
             schema.engine.add(more)
+            self.of_data |= {
+                (own.decode(key >> 32), own.decode(predicate), own.decode(key & 0xFFFFFFFF))
+                for predicate, (keys,) in more.items()
+                for key in keys.tolist()
+            }
         cut = cut_program(
             cast(Schema, schema),
             own,
@@ -139,6 +145,8 @@ class LocalRounds:
         view = materialise(explicit, program, self.everywhere)
         added = self.explicit.difference(explicit)
         if self._schema_facts(added, schema.compiled, schema.on_driver).fact_count():
+            raise SchemaChanges
+        if not self.of_data <= texts(view.inferred(), self.everywhere):
             raise SchemaChanges
         parts = (
             (EXPLICIT, explicit, True),

@@ -142,6 +142,8 @@ def close_in_rounds(
         followed, reason = None, "facts of the schema are added"
     try:
         found = _on_partitions(data, schema, folder, files, stages, notify, followed, kept)
+        if followed is not None and found.is_anew:
+            reason = "facts of the schema follow from those that are added"
     except CannotCut as why:
         notify(f"by joins: {why}")
         found = _by_joins(data, program, schema, folder, files, stages, notify, f"{JOINS}: {why}")
@@ -163,6 +165,7 @@ class _Found:
     method: str
     files: Files
     has_suspended: bool = False
+    is_anew: bool = True
 
 
 def _on_partitions(
@@ -184,7 +187,7 @@ def _on_partitions(
     evaluation.run()
     stages.enter("write")
     written = evaluation.write(folder, files or files_for(evaluation.inferred, data.terms, None))
-    return _Found(evaluation.translation, evaluation.rounds, PARTITIONS, written)
+    return _Found(evaluation.translation, evaluation.rounds, PARTITIONS, written, is_anew=evaluation.is_anew)
 
 
 def _by_joins(

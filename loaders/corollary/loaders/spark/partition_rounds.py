@@ -111,8 +111,10 @@ class PartitionedEvaluation:
     ) -> None:
         """``folder`` is for intermediate results. Raises ``CannotCut``, with the reason, if there is no cut.
 
-        ``followed`` has the facts of ``data``, in a form that leaves less to be derived. ``kept`` is a folder
-        for the rounds. Those that an earlier evaluation has finished there are read, not applied again.
+        ``followed`` has the facts of ``data``, in a form that leaves less to be derived. It is not used if
+        schema facts follow from what is added (``is_anew``).
+        ``kept`` is a folder for the rounds. Those that an earlier evaluation has finished there are read, not
+        applied again.
         Precondition: it had the same data and program.
         """
         self._data, self._schema, self._folder, self._notify = data, schema, folder, notify
@@ -214,6 +216,11 @@ class PartitionedEvaluation:
         found = rows.mapInArrow(self._work.naming(predicates, terms), "id long").distinct()
         return {row.id for row in found.collect()}
 
+    @property
+    def is_anew(self) -> bool:
+        """Whether all facts are derived anew."""
+        return self._followed is None
+
     # Cutting
 
     def _learn_names(self) -> None:
@@ -261,6 +268,8 @@ class PartitionedEvaluation:
         others = frozenset(map(dictionary.encode, (ANY_RESOURCE, ANY_LITERAL)))
         while more := schema_of_data(self._schema, dictionary, outline, others):
             self._schema.add(more)
+            if self._followed is not None and not self._has_derived(more):
+                self._followed = None
         same = self.translation.dictionary.encode("SAME_VALUE")
         has_equal = any(relation == same and not facts.isEmpty() for relation, facts in self._news)
         return cut_program(
@@ -271,6 +280,12 @@ class PartitionedEvaluation:
             has_equal_literals=has_equal,
             is_strict=is_strict,
         )
+
+    def _has_derived(self, facts: Candidates) -> bool:
+        """Whether the data set that is followed has inferred some facts already."""
+        assert self._followed is not None
+        table = self.translation.facts_outward(facts)
+        return table is None or table.join(self._followed.derived, [*COLUMNS], "left_anti").isEmpty()
 
     # Values of literals
 
