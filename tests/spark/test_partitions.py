@@ -56,6 +56,7 @@ from corollary.terms.dictionary import BULK_KINDS, FIRST_BLANK_NODE, FIRST_LITER
 PREFIXES = """
 PREFIX : <http://e/>
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
+PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 """
 
@@ -110,7 +111,17 @@ class LocalRounds:
         ids = task_ids(tables, own)
         slots = tuple(10 * n + 7 for n in range(partitions))
         self.work = Work(
-            cut.program, own, ids, cut.everywhere, cut.copies, cut.replicas, cut.away, cut.watched, slots
+            cut.program,
+            own,
+            ids,
+            cut.everywhere,
+            cut.copies,
+            cut.replicas,
+            cut.steps,
+            cut.away,
+            cut.internal,
+            cut.watched,
+            slots,
         )
         starts = empty_rows(EXPLICIT, slots)
         if added is None:
@@ -293,7 +304,7 @@ def _check(facts: frozenset[Fact], program: Program, partitions: int) -> None:
 
 counts = st.integers(1, 5)
 limits = st.sampled_from((0, 2, MAX_RULES_CUT))
-X, Y, Z, V = map(Variable, "xyzv")
+X, Y, Z, V, W = map(Variable, "xyzvw")
 
 
 @st.composite
@@ -312,6 +323,32 @@ def meeting_rules(draw: st.DrawFn) -> Rule:
     is_class = draw(st.booleans())
     head = Triple(draw(terms), RDF_TYPE, draw(some.classes)) if is_class else None
     return Rule((head or Triple(draw(terms), draw(some.properties), draw(terms)),), tuple(body))
+
+
+@st.composite
+def chained_rules(draw: st.DrawFn) -> Rule:
+    """A rule whose two to five atoms share variables in any way."""
+    ends = st.sampled_from((X, Y, Z, V, W))
+    body: list[Triple | Filter] = []
+    for _ in range(draw(st.integers(2, 5))):
+        triple = Triple(draw(ends), draw(some.properties), draw(ends))
+        if draw(st.integers(0, 4)) == 0:
+            triple = Triple(draw(ends), RDF_TYPE, draw(st.one_of(some.classes, ends)))
+        body.append(triple)
+    terms = st.sampled_from(some.variables_of(body))
+    if draw(st.booleans()):
+        body.append(Filter(Call("!", (Call("sameterm", (draw(terms), draw(terms))),))))
+    return Rule((Triple(draw(terms), draw(some.properties), draw(terms)),), tuple(body))
+
+
+@thorough(600)
+@given(
+    some.sets_of(st.one_of(some.plain_facts, some.number_facts)),
+    some.lists_of(st.one_of(chained_rules(), chained_rules(), some.positive_rules()), 1, 3),
+    counts,
+)
+def test_joins_in_steps(facts: frozenset[Fact], rules: list[Rule], count: int) -> None:
+    check(facts, some.program_of(rules), count)
 
 
 @thorough(600)
@@ -397,6 +434,33 @@ def test_data_may_say_what_the_schema_is() -> None:
     assert ("<http://e/n3>", "<http://e/all>", "<http://e/n4>") in found
 
 
+def test_long_chains_are_joined_in_steps() -> None:
+    program = parse_program(
+        f"{PREFIXES} [?x, :far, ?w] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?v], [?v, :next, ?w] ."
+    )
+    rounds = LocalRounds(CHAIN, program, 4, is_strict=False)
+    assert rounds.run() == closed_here(CHAIN, program)
+    assert len(rounds.work.steps) == 2
+
+
+def test_keys_are_joined_in_steps() -> None:
+    """Each property of a key leaves pairs that agree in it; no variable is in all atoms."""
+    facts = triples(
+        "[:C, owl:hasKey, :list] . [:list, rdf:first, :p] . [:list, rdf:rest, :more] ."
+        "[:more, rdf:first, :q] . [:more, rdf:rest, rdf:nil] . :C[:x] . :C[:y] . :C[:z] ."
+        "[:x, :p, :v] . [:y, :p, :v] . [:z, :p, :v] ."
+        "[:x, :q, :u] . [:y, :q, :u] . [:z, :q, :w] ."
+    )
+    program = without_values(load_profile("owl2rl"))
+    rounds = LocalRounds(facts, program, 3, is_strict=True)
+    found = rounds.run()
+    assert found == closed_here(facts, program)
+    assert (
+        rounds.work.steps
+        and ("<http://e/x>", "<http://www.w3.org/2002/07/owl#sameAs>", "<http://e/y>") in found
+    )
+
+
 def test_equal_terms_are_replaced_in_facts_of_many_predicates() -> None:
     """All partitions know which terms are equal, also those that are found to be: nothing else is copied."""
     program = parse_program(
@@ -433,7 +497,7 @@ def test_conclusions_that_an_outline_does_not_show() -> None:
     [
         (":Alone[?x] :- [?x, :next, ?y], NOT [?y, :next, ?x] .", "negation or aggregates"),
         (
-            "[?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] .",
+            "[?x, :far, ?z] :- [?x, :next, ?y], [?z, :next, ?w], [?w, :next, ?v] .",
             "no subject or object in common",
         ),
         ("[?x, :big, ?y] :- [?x, :next, ?y], FILTER(STR(?x) < STR(?y)) .", "compares values of data"),

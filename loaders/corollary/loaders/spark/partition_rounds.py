@@ -252,7 +252,9 @@ class PartitionedEvaluation:
             cut.everywhere,
             cut.copies,
             cut.replicas,
+            cut.steps,
             cut.away,
+            cut.internal,
             cut.watched,
             self._slots,
         )

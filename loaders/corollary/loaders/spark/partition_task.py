@@ -7,7 +7,7 @@ Everything that a task knows it reads from rows; everything that it finds out le
 |---|---|
 | ``explicit`` | explicit facts at home in the partition |
 | ``added`` | explicit facts at home in the partition that a closed data set lacks, whose change is followed |
-| ``own`` | inferred facts at home in the partition |
+| ``internal`` | inferred facts at home in the partition |
 | ``kept`` | other facts that the partition has derived, so that it hands out none twice |
 | ``sent`` | facts at home in the partition that another one derived |
 | ``report`` | none: the counts of a round, and a sample of the new facts, as JSON |
@@ -65,8 +65,8 @@ class Work:
     """What every task needs: the rules, the facts that all partitions have, and where terms are at home.
 
     ``program`` are the rules for partitions, over ``dictionary``. ``everywhere`` are facts that all
-    partitions have, closed under the program. ``copies``, ``replicas``, ``away`` and ``watched`` are those of
-    ``ProgramCut``. ``slots`` has the value of the column ``target`` for each partition.
+    partitions have, closed under the program. ``slots`` has the value of the column ``target`` for each
+    partition. The others are those of ``ProgramCut``.
     """
 
     program: Program
@@ -75,7 +75,9 @@ class Work:
     everywhere: dict[int, Keys]
     copies: dict[int, int]
     replicas: frozenset[int]
+    steps: frozenset[int]
     away: dict[int, int]
+    internal: range
     watched: frozenset[int]
     slots: tuple[int, ...]
 
@@ -89,8 +91,8 @@ class Work:
         content.update(self.ids.content())
         for predicate, keys in sorted(self.everywhere.items()):
             content.update(b"%d" % predicate + keys.tobytes())
-        names = (self.copies, sorted(self.replicas), self.away, sorted(self.watched))
-        content.update(repr((names, self.slots)).encode())
+        names = (self.copies, sorted(self.replicas), sorted(self.steps), self.away, self.internal)
+        content.update(repr((names, sorted(self.watched), self.slots)).encode())
         return content.hexdigest()
 
     def cut(self, what: str, *, copies: bool = False) -> Callable[[Batches], Batches]:
@@ -133,8 +135,8 @@ class Work:
         new = self._new(known, (sent | added) - known, target, stage)
         found: dict[str, dict[int, Keys]] = {OWN: {}, KEPT: {}, SENT: {}}
         for predicate, keys in new.items():
-            is_at_home, is_odd = self._at_home(predicate, keys, target), self._mentions_copies(keys)
-            is_own = is_at_home & ~is_odd & (predicate not in self.copies and predicate not in self.away)
+            is_at_home, is_odd = self._at_home(predicate, keys, target), self._is_internal(keys)
+            is_own = is_at_home & ~is_odd & (predicate not in self.internal)
             _append(found[OWN], predicate, keys[is_own])
             found[KEPT][predicate] = keys[~is_own]
             leaves = self._is_derived_here(keys, target) if predicate in self.replicas else ~is_at_home
@@ -155,12 +157,9 @@ class Work:
 
     def _stated(self, everywhere: Delta, target: int) -> Delta:
         """The facts that all partitions have, at their homes."""
-        own = everywhere.only(lambda p: p not in self.copies and p not in self.away)
+        own = everywhere.only(lambda p: p not in self.internal)
         return Delta(
-            {
-                p: keys[self._at_home(p, keys, target) & ~self._mentions_copies(keys)]
-                for p, keys in own.items()
-            }
+            {p: keys[self._at_home(p, keys, target) & ~self._is_internal(keys)] for p, keys in own.items()}
         )
 
     def _new(self, known: Delta, arrived: Delta, target: int, stage: str) -> Delta:
@@ -170,7 +169,7 @@ class Work:
         that other partitions have. (Those of a closed data set lack what would go away.)
         """
         facts = TripleIndex(dict(known.relations()))
-        if stage != FIRST:
+        if stage == LATER or (stage == FOLLOWING and not self.steps):  # a closed data set has no steps
             try:
                 view = adopt(facts, facts, self.program, self.dictionary, schema_is_alone=True)
                 view.engine.add(arrived.candidates())
@@ -213,13 +212,11 @@ class Work:
         found: Mask = homes(firsts(keys), len(self.slots)) == self.slots.index(target)
         return found
 
-    def _mentions_copies(self, keys: Keys) -> Mask:
+    def _is_internal(self, keys: Keys) -> Mask:
         """The facts about predicates of the cut, which follow by rules that read facts of any predicate."""
         found = np.zeros(keys.size, np.bool_)
-        first = min((*self.copies, *self.away), default=0)
-        last = first + len(self.copies) + len(self.away)
         for ends in (firsts(keys), seconds(keys)):
-            found |= (ends >= first) & (ends < last)
+            found |= (ends >= self.internal.start) & (ends < self.internal.stop)
         return found
 
     def _rows(self, what: str, facts: Mapping[int, Keys], but_for: int | None = None) -> Batches:

@@ -15,6 +15,8 @@ A rule such as ``[?u, ?p, ?w] :- [?u, ?p, ?v], [?v, owl:sameAs, ?w]`` would need
 If it has too many instances for that, all partitions get *replicas* of the facts of its constant predicates,
 and read these in place of the facts; the other atoms share a subject.
 
+Data atoms that share no variable are joined in steps (``step_rules``).
+
 The literature calls the shared variable a discriminating variable, and has shown when a program may be cut:
 Ganguly, Silberschatz and Tsur (SIGMOD 1990), Wolfson and Silberschatz (SIGMOD 1988). Weaver and Hendler (ISWC
 2009) cut RDFS in this way, with the schema at every processor; Shaw, Koutris, Howe and Suciu (Datalog 2.0,
@@ -66,6 +68,7 @@ from corollary.language import (
     variables,
 )
 from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.step_rules import in_steps
 from corollary.loaders.spark.tuning import MAX_RULES_CUT
 from corollary.plan.delta_plans import full_plan
 from corollary.plan.steps import Age
@@ -91,8 +94,9 @@ class ProgramCut:
     """The rules for partitions over a dictionary, the facts that all partitions have, and the copies.
 
     ``everywhere`` is closed under the program. ``copies`` maps the predicates of copies and replicas to those
-    that are copied, ``away`` predicates for facts that go away to their own. The ids of both are the
-    dictionary's last, copies first. ``replicas`` are those of ``copies`` that are at home in all partitions.
+    that are copied, ``away`` predicates for facts that go away to their own. ``replicas`` are those of
+    ``copies`` that are at home in all partitions, ``steps`` the predicates of steps (``step_rules``).
+    ``internal`` has the ids of all these predicates, which only the cut uses.
     ``of_values`` are further rules: each has one atom, about values of literals. ``watched`` are predicates:
     if facts of them follow, the cut is void.
     """
@@ -102,7 +106,9 @@ class ProgramCut:
     everywhere: dict[int, Keys]
     copies: dict[int, int]
     replicas: frozenset[int]
+    steps: frozenset[int]
     away: dict[int, int]
+    internal: range
     of_values: tuple[CompiledRule, ...]
     watched: frozenset[int]
 
@@ -171,6 +177,7 @@ class _Cutting:
         self._source = schema.compiled.source
         self._copies: dict[int, IRI] = {}
         self._replicas: dict[int, IRI] = {}
+        self._steps: list[IRI] = []
         self._away: dict[int, IRI] = {}
         self._rules: dict[Rule, None] = {}
 
@@ -184,6 +191,7 @@ class _Cutting:
         if any(self._new(closed, predicate).size for predicate in watched):
             return self.cut(outline, is_strict=True)
         self._check(closed)
+        self._first = self._dictionary.count(Kind.IRI)
         context = ExecutionContext(self._dictionary)
         for rule in self._written:
             for form in compiled.forms_of(_without_filters(rule)):
@@ -301,6 +309,9 @@ class _Cutting:
             self._rules[written] = None
             return
         shared = form.atoms[data[0]].s if len(data) == 1 else self._shared(form, data)
+        if shared is None:
+            self._take_in_steps(form, filters, rows, data)
+            return
         by_object = [i for i in data if form.atoms[i].s != shared]
         away = [i for i, head in enumerate(form.heads) if head.s != shared]
         names = {form.atoms[i].p for i in by_object} | {form.heads[i].p for i in away}
@@ -319,6 +330,28 @@ class _Cutting:
             instance = self._instance(form, filters, ids, by_object)
             predicates = {i: ids.get(form.heads[i].p, form.heads[i].p) for i in away}
             self._rules[self._with_heads_away(instance, predicates)] = None
+
+    def _take_in_steps(
+        self, form: CompiledRule, filters: Iterable[Filter], rows: Batch, data: Iterable[int]
+    ) -> None:
+        """Add rules for the steps of a join whose data have no variable in common."""
+        named = {form.atoms[i].p for i in data} | {head.p for head in form.heads}
+        fixed = form.guarded | {name for name in named if name < 0}
+        rows = distinct_rows(rows, sorted(fixed)) if fixed else Batch.start()
+        if rows.size + len(self._rules) > MAX_RULES_CUT:
+            raise CannotCut(f"{called(form)} joins facts in steps, and has {rows.size:,} instances")
+        for ids in _by_row(rows):
+            steps = in_steps(self._instance(form, filters, ids, ()), self._step)
+            if steps is None:
+                raise CannotCut(f"{called(form)} joins facts that have no subject or object in common")
+            for rule in steps:
+                bare = _without_filters(rule)
+                (step,) = CompiledProgram(Program((bare,)), self._dictionary).rules
+                self._take(rule, step, Batch.start())
+
+    def _step(self) -> IRI:
+        self._steps.append(IRI(f"corollary:step:{len(self._steps)}"))
+        return self._steps[-1]
 
     def _with_heads_away(self, rule: Rule, predicates: Mapping[int, int]) -> Rule:
         """The rule with other predicates for some heads, by their position."""
@@ -346,14 +379,12 @@ class _Cutting:
     def _replica(self, predicate: int) -> IRI:
         return self._replicas.setdefault(predicate, IRI(f"corollary:replica:{len(self._replicas)}"))
 
-    def _shared(self, form: CompiledRule, data: Iterable[int]) -> int:
+    def _shared(self, form: CompiledRule, data: Iterable[int]) -> int | None:
         """The variable that all data atoms share as subject or object; as subject in the most of them."""
         atoms = [form.atoms[i] for i in data]
         ends = [{atom.s} if atom.p == self._rdf_type else {atom.s, atom.o} for atom in atoms]
         common = sorted((v for v in set.intersection(*ends) if v < 0), reverse=True)
-        if not common:
-            raise CannotCut(f"{called(form)} joins facts that have no subject or object in common")
-        return max(common, key=lambda v: sum(atom.s == v for atom in atoms))
+        return max(common, key=lambda v: sum(atom.s == v for atom in atoms), default=None)
 
     def _instance(
         self, form: CompiledRule, filters: Iterable[Filter], ids: Mapping[int, int], by_object: Iterable[int]
@@ -394,12 +425,16 @@ class _Cutting:
         program = Program(tuple(self._rules), self._source.prefixes, self._source.name)
         copies = {self._dictionary.encode(constant_text(name)): p for p, name in copied}
         replicas = frozenset(self._dictionary.encode(constant_text(c)) for c in self._replicas.values())
+        steps = frozenset(self._dictionary.encode(constant_text(name)) for name in self._steps)
         away = {self._dictionary.encode(constant_text(name)): p for p, name in self._away.items()}
         schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
         closed = materialise(schema, program, self._dictionary).index
         everywhere = {p: closed.keys(p) for p in closed.predicates()}
         of_values = tuple(self._about_values)
-        return ProgramCut(program, self._dictionary, everywhere, copies, replicas, away, of_values, watched)
+        internal = range(self._first, self._dictionary.count(Kind.IRI))
+        return ProgramCut(
+            program, self._dictionary, everywhere, copies, replicas, steps, away, internal, of_values, watched
+        )
 
 
 def _by_row(rows: Batch) -> Iterator[dict[int, int]]:
