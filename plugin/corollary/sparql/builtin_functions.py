@@ -454,8 +454,8 @@ def order_key(term: Node | None) -> tuple[int, Any]:
 def _literal_key(term: Literal) -> tuple[Any, ...]:
     """Numbers are ordered by their values, NaN last, and stand in the place of xsd:decimal.
 
-    All others are ordered by datatype, language and type of value, then as rdflib compares them. (Across these
-    groups rdflib's comparison is no order: 5.0 < "x"^^xsd:double < 1 < 5.0.)
+    All others are ordered by datatype, language and type of value, then as rdflib compares them. (Across
+    these groups rdflib's comparison is no order: 5.0 < "x"^^xsd:double < 1 < 5.0.)
     """
     value = term.value
     if term.datatype in RANKS and value is not None:
