@@ -486,3 +486,18 @@ def test_literals_of_a_text_keep_their_lexical_form() -> None:
         ):
             assert native(graph, query) == [(URIRef(f"urn:s{number}"),)]
     assert native(graph, "SELECT (01 AS ?n) {}") == [(Literal(1),)]  # numbers without quotes: as in rdflib
+
+
+def test_construct_leaves_out_what_is_no_triple() -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.add((EX.a, EX.p, Literal(1)))
+    graph.add((EX.a, EX.p, BNode("b")))
+    assert set(graph.query("CONSTRUCT { ?o x:q ?s } { ?s ?p ?o }", initNs={"x": EX})) == {
+        (BNode("b"), EX.q, EX.a)
+    }
+    for template in ("?s ?o ?s", "?made ?p ?s", "'a' ?p ?s", "?s ?made ?s"):
+        assert not graph.query(
+            f"CONSTRUCT {{ {template} }} {{ ?s ?p ?o BIND(CONCAT('x', STR(?o)) AS ?made) }}"
+        )
+    made = "CONSTRUCT { ?made ?made ?made } { ?s ?p 1 BIND(IRI(CONCAT('urn:new:', STR(?p))) AS ?made) }"
+    assert len(graph.query(made).graph or ()) == 1
