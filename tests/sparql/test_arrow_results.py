@@ -73,6 +73,15 @@ def test_texts_are_those_of_the_terms(data: list[Any]) -> None:
         (["2020-02-29T12:00:00.5"], XSD.dateTime, [datetime(2020, 2, 29, 12, 0, 0, 500_000)]),
         (["2020-02-29T12:00:00Z"], XSD.dateTime, ["2020-02-29T12:00:00Z"]),
         (["a", "b\nc"], None, ["a", "b\nc"]),
+        (["9" * 38], XSD.decimal, [Decimal("9" * 38)]),
+        (["1" * 80], XSD.decimal, ["1" * 80]),
+        (["0." + "1" * 39], XSD.decimal, ["0." + "1" * 39]),
+        (["1", "1E5"], XSD.decimal, ["1", "1E5"]),
+        (["0x10"], XSD.integer, ["0x10"]),
+        (["+-1"], XSD.integer, ["+-1"]),
+        (["inf"], XSD.double, ["inf"]),
+        (["2020-02-29"], XSD.dateTime, ["2020-02-29"]),
+        (["0000-02-29"], XSD.date, ["0000-02-29"]),
     ],
 )
 def test_typed_columns(texts: list[str], datatype: URIRef | None, values: list[Any]) -> None:

@@ -11,7 +11,7 @@ import pytest
 import rdflib.plugins.sparql as sparql
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdflib import RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
+from rdflib import RDF, RDFS, XSD, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
 from rdflib.compare import isomorphic
 from rdflib.plugins.sparql import CUSTOM_EVALS, prepareQuery
 from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
@@ -468,3 +468,36 @@ def test_in_compares_values_and_a_disjunction_outlives_errors(condition: str, is
     graph = Graph(CorollaryStore(rules="none"))
     graph.add((URIRef("urn:a"), URIRef("urn:p"), Literal(1)))
     assert len(graph.query(f"SELECT ?s {{ ?s ?p ?x FILTER({condition}) }}")) == is_true
+
+
+def test_literals_of_a_text_keep_their_lexical_form() -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    texts = [("01", XSD.integer), ("maybe", XSD.boolean), ("2020-01-01Z", XSD.date), ("1E0", XSD.double)]
+    terms = [Literal(text, datatype=datatype, normalize=False) for text, datatype in texts]
+    for number, term in enumerate(terms):
+        graph.update(f"INSERT DATA {{ <urn:s{number}> <urn:p> {term.n3()} }}")
+        graph.add((URIRef(f"urn:s{number}"), URIRef("urn:p"), Literal(str(term), datatype=term.datatype)))
+    for number, term in enumerate(terms):
+        for query in (
+            f"SELECT ?s {{ ?s ?p {term.n3()} }}",
+            f"SELECT ?s {{ ?s ?p ?o FILTER(sameTerm(?o, {term.n3()})) }}",
+            f"SELECT ?s {{ VALUES ?o {{ {term.n3()} }} ?s ?p ?o }}",
+            f'SELECT ?s {{ ?s ?p ?o FILTER(sameTerm(?o, STRDT("{term}", <{term.datatype}>))) }}',
+        ):
+            assert native(graph, query) == [(URIRef(f"urn:s{number}"),)]
+    assert native(graph, "SELECT (01 AS ?n) {}") == [(Literal(1),)]  # numbers without quotes: as in rdflib
+
+
+def test_construct_leaves_out_what_is_no_triple() -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.add((EX.a, EX.p, Literal(1)))
+    graph.add((EX.a, EX.p, BNode("b")))
+    assert set(graph.query("CONSTRUCT { ?o x:q ?s } { ?s ?p ?o }", initNs={"x": EX})) == {
+        (BNode("b"), EX.q, EX.a)
+    }
+    for template in ("?s ?o ?s", "?made ?p ?s", "'a' ?p ?s", "?s ?made ?s"):
+        assert not graph.query(
+            f"CONSTRUCT {{ {template} }} {{ ?s ?p ?o BIND(CONCAT('x', STR(?o)) AS ?made) }}"
+        )
+    made = "CONSTRUCT { ?made ?made ?made } { ?s ?p 1 BIND(IRI(CONCAT('urn:new:', STR(?p))) AS ?made) }"
+    assert len(graph.query(made).graph or ()) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import hypothesis.strategies as st
@@ -106,6 +107,30 @@ def test_a_mixed_column_is_ranked() -> None:
     terms = Terms(TermDictionary())
     ranks = ranks_by_class(np.array(terms.ids_of(data), np.uint32), QueryTerms(terms))
     assert ranks is not None and ranks.tolist() == [6, 5, 0, 4, 1, 7, 3, 2]
+
+
+@pytest.mark.parametrize("fewest", [1, 64])
+@pytest.mark.parametrize(
+    "beside",
+    [
+        *(Literal("NaN", datatype=XSD.double), Literal("NaN", datatype=XSD.decimal)),
+        *(Literal("x", datatype=XSD.double), Literal("2020", datatype=XSD.gYear)),
+    ],
+    ids=str,
+)
+def test_numbers_are_in_order_beside_terms_that_are_not_compared(beside: Literal, fewest: int) -> None:
+    numbers = [Literal(Decimal("2.5")), Literal(5.0), Literal(1), Literal("0.5", datatype=XSD.float)]
+    graph = Graph(CorollaryStore(rules="none"))
+    for number, term in enumerate((numbers[0], beside, *numbers[1:])):
+        graph.add((EX[f"n{number}"], EX.p, term))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(term_order, "MIN_USES_OF_RANKS", fewest)
+        for order in ("?o", "IF(true, ?o, 0)"):
+            found = [row[0] for row in graph.query(f"SELECT ?o {{ ?s ?p ?o }} ORDER BY {order}")]  # type: ignore[index]
+            found.remove(beside)
+            assert found == [numbers[3], numbers[2], numbers[0], numbers[1]]
+        (row,) = graph.query("SELECT (MIN(?o) AS ?least) { ?s ?p ?o FILTER(ISNUMERIC(?o)) }")
+        assert row[0] == numbers[3]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, KEYS_SORTED_AT_ONCE, 3 * KEYS_SORTED_AT_ONCE + 7])

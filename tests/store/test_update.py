@@ -76,6 +76,22 @@ def shown(dataset: Dataset) -> dict[str, str]:
             "INSERT { ?s :q ?x } USING NAMED :g WHERE { GRAPH ?x { ?s :p ?o } }",
             {"default": "d g", "g": "g", "h": "h"},
         ),
+        (
+            "WITH :g INSERT { ?x :q ?s } WHERE { GRAPH ?x { ?o !(^:q) ?s } }",
+            {"default": "d", "g": "g g h", "h": "h"},
+        ),
+        (
+            "WITH :g INSERT { ?s :q 1 } WHERE { GRAPH :h { ?s :p ?o } VALUES (?o) {} }",
+            {"default": "d", "g": "g", "h": "h"},
+        ),
+        (
+            "INSERT { ?s :q 1 } USING :nowhere USING :g WHERE { ?s ((:p)?)* ?o FILTER(?s = :g) }",
+            {"default": "d g", "g": "g", "h": "h"},
+        ),
+        (
+            "INSERT { ?s :q 1 } USING :nowhere WHERE { ?s ?p ?o }",
+            {"default": "d", "g": "g", "h": "h"},
+        ),
         ("CLEAR DEFAULT", {"default": "", "g": "g", "h": "h"}),
         ("CLEAR GRAPH :g", {"default": "d", "g": "", "h": "h"}),
         ("CLEAR NAMED", {"default": "d", "g": "", "h": ""}),

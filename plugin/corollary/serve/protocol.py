@@ -20,6 +20,7 @@ from corollary.sparql.parser import parse_update
 from corollary.sparql.plan_cache import plan_of
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.store.update import run_update
+from corollary.store.update_scope import is_there
 
 QUERY = "application/sparql-query"
 UPDATE = "application/sparql-update"
@@ -110,9 +111,15 @@ async def update(service: Service, request: Request) -> Response:
 
 @refuses_deep_nesting
 def carry_out(service: Service, text: str, base: str, clauses: Sequence[GraphClause]) -> None:
-    """Carry out an update. ``clauses`` are its USING clauses; Problem if it has clauses of its own, too."""
+    """Carry out an update. ``clauses`` are its USING clauses.
+
+    Raises Problem if it has clauses of its own, too, or if one of the graphs is not in the store.
+    """
     names = {prefix or "": str(namespace) for prefix, namespace in service.prefixes().items()}
     operations = parse_update(text, names, base)
+    for clause in clauses:
+        if not is_there(service.store, clause.graph):
+            raise Problem(400, "No such graph", f"the store has no graph {clause.graph.n3()}")
     if clauses:
         operations = tuple([_with_using(operation, clauses) for operation in operations])
     run_update(service.store, operations, {}, {}, UNION, None)

@@ -273,10 +273,14 @@ class Slice(Operator):
 
 @dataclass(frozen=True, slots=True)
 class GraphClause(PlanNode):
-    """FROM or USING, or with ``is_named`` FROM NAMED or USING NAMED."""
+    """FROM or USING, or with ``is_named`` FROM NAMED or USING NAMED.
+
+    ``is_loaded``: a graph that the store does not have is read from its address; else it is empty.
+    """
 
     graph: URIRef
     is_named: bool
+    is_loaded: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ INTEGERS = (
 )
 
 
+MAX_DIGITS = 38
+"""The digits of Arrow's decimals of 128 bits."""
+
+
 def arrow_table(result: Result, *, typed: bool = False) -> Any:
     """A result as a ``pyarrow.Table``: a column for each variable; three columns of triples; or one answer.
 
@@ -127,10 +131,12 @@ def _values(texts: Any) -> Any:
     names = compute.if_else(is_iri, compute.utf8_slice_codeunits(texts, 1, -1), texts)
     lexical = compute.if_else(is_literal, compute.struct_field(literals, "lexical"), names)
     found = compute.unique(suffixes).to_pylist()
-    convert = CONVERSIONS.get(found[0][3:-1]) if len(found) == 1 and found[0][:3] == "^^<" else None
-    if convert is not None:
+    conversion = CONVERSIONS.get(found[0][3:-1]) if len(found) == 1 and found[0][:3] == "^^<" else None
+    if conversion is not None:
+        pattern, convert = conversion
         try:
-            return convert(lexical)
+            if compute.all(compute.match_substring_regex(lexical, f"^({pattern})$")).as_py():
+                return convert(lexical)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):  # a value that is no such number
             pass
     escaped = np.flatnonzero(compute.match_substring(lexical, "\\").to_numpy(zero_copy_only=False))
@@ -159,17 +165,31 @@ def _decimals(lexical: Any) -> Any:
     import pyarrow
     from pyarrow import compute
 
+    digits = compute.replace_substring_regex(lexical, "[-+.]", "")
+    if (compute.max(compute.utf8_length(digits)).as_py() or 0) > MAX_DIGITS:  # Arrow does not check them
+        raise pyarrow.ArrowInvalid("too many digits")
     fractions = compute.replace_substring_regex(lexical, r"^[^.]*\.?", "")
     scale = compute.max(compute.utf8_length(fractions)).as_py() or 0
-    return compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.decimal128(38, scale))
+    return compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.decimal128(MAX_DIGITS, scale))
 
+
+YEAR = "[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9]"
+"""The years of Python's dates. Arrow also converts the year 0."""
+
+DATE = f"({YEAR})-[0-9]{{2}}-[0-9]{{2}}"
 
 CONVERSIONS = {
-    **{XSD + name: _cast("int64") for name in INTEGERS},
-    **{XSD + name: _cast("float64") for name in ("double", "float")},
-    XSD + "decimal": _decimals,
-    XSD + "boolean": _cast("bool_"),
-    XSD + "date": _cast("date32"),
-    XSD + "dateTime": _cast("timestamp", "us"),
+    **{XSD + name: ("[+-]?[0-9]+", _cast("int64")) for name in INTEGERS},
+    **{
+        XSD + name: (r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN", _cast("float64"))
+        for name in ("double", "float")
+    },
+    XSD + "decimal": (r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", _decimals),
+    XSD + "boolean": ("true|false|0|1", _cast("bool_")),
+    XSD + "date": (DATE, _cast("date32")),
+    XSD + "dateTime": (DATE + r"T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?", _cast("timestamp", "us")),
 }
-"""Conversions of lexical forms to values, by datatype."""
+"""Lexical forms that are converted, and the conversion to values, by datatype.
+
+Arrow also converts texts without a value, such as ``"0x10"^^xsd:integer``.
+"""

@@ -50,6 +50,9 @@ RANKS = {datatype: rank for rank, datatype in enumerate(PROMOTED)} | dict.fromke
 )
 """The numeric datatypes: the place of their promoted datatype."""
 
+NUMBERS_ORDERED_AS = str(XSD.decimal)
+"""The datatype in whose place ORDER BY lists numbers of all datatypes."""
+
 COMPARED = frozenset((*RANKS, XSD.string, XSD.boolean, XSD.dateTime, XSD.date))
 """The datatypes whose literals are cast. Two literals are ordered if one has such a datatype, or none."""
 
@@ -206,7 +209,7 @@ def _with_language(text: Node, language: Node) -> Literal:
 
 
 def _with_datatype(text: Node, datatype: Node) -> Literal:
-    return typed_literal(str(text), URIRef(str(datatype)))
+    return typed_literal(str(text), URIRef(str(datatype)), normalize=False)
 
 
 # Functions on strings
@@ -445,7 +448,20 @@ def order_key(term: Node | None) -> tuple[int, Any]:
         return 1, term
     if isinstance(term, URIRef):
         return 2, term
-    return (3, term) if isinstance(term, Literal) else (0, "")
+    return (3, _literal_key(term)) if isinstance(term, Literal) else (0, "")
+
+
+def _literal_key(term: Literal) -> tuple[Any, ...]:
+    """Numbers are ordered by their values, NaN last, and stand in the place of xsd:decimal.
+
+    All others are ordered by datatype, language and type of value, then as rdflib compares them. (Across
+    these groups rdflib's comparison is no order: 5.0 < "x"^^xsd:double < 1 < 5.0.)
+    """
+    value = term.value
+    if term.datatype in RANKS and value is not None:
+        is_nan = value != value
+        return NUMBERS_ORDERED_AS, "", "", is_nan, 0 if is_nan else value
+    return str(term.datatype or STRING), term.language or "", type(value).__name__, False, term
 
 
 def order_keys(terms: Sequence[Node | None]) -> list[Any]:

@@ -30,7 +30,7 @@ TRIPLE = Atom(SUBJECT, PREDICATE, OBJECT)
 
 
 def constructed(evaluator: Evaluator, main: Query) -> Batch:
-    """The triples of the template under every solution. Each solution gets new blank nodes."""
+    """The triples of the template under every solution, if RDF allows them. Each has new blank nodes."""
     assert main.pattern is not None
     solutions = evaluator.solve(main.pattern)
     terms, known = evaluator.terms, dict[Node, Column]()
@@ -49,8 +49,11 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
     for triple in main.template:
         columns = dict(zip((SUBJECT, PREDICATE, OBJECT), map(column, triple), strict=True))
         part = Batch(solutions.size, columns)
-        is_bound: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
-        parts.append(distinct_rows(part if is_bound.all() else part.take(is_bound)))
+        is_legal: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
+        if type(triple[0]) is not BNode:
+            is_legal &= terms.kinds_of(columns[SUBJECT]) != Kind.LITERAL
+        is_legal &= terms.kinds_of(columns[PREDICATE]) == Kind.IRI
+        parts.append(distinct_rows(part if is_legal.all() else part.take(is_legal)))
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
 
 

@@ -66,7 +66,7 @@ class Source:
         """
         if not loads_graphs() or (home != UNION and self.terms.find(home) != self.default):
             return []
-        return [clause.graph for clause in clauses if not self.has(clause.graph)]
+        return [clause.graph for clause in clauses if clause.is_loaded and not self.has(clause.graph)]
 
     def nodes(self, index: TripleIndex) -> Column:
         """The distinct subjects and objects of an index, ascending. Cached in ``known``."""

@@ -22,7 +22,7 @@ def refuse_clauses(query: Query, has_graph: Callable[[Node], bool], access: str)
     """Raise ``ExternalAccessRefused`` if FROM or FROM NAMED has an unknown graph that may not be read."""
     if query.clauses and loads_graphs():
         for clause in query.clauses:
-            if not has_graph(clause.graph):
+            if clause.is_loaded and not has_graph(clause.graph):
                 refuse("FROM NAMED" if clause.is_named else "FROM", clause.graph, access)
 
 

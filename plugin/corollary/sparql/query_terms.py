@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rdflib.term import BNode, Literal, Node, URIRef
 
+from corollary.columns.numbering import number_keys
 from corollary.columns.pairs import distinct
 from corollary.kernels.arrow import compute, within_limits
 from corollary.kernels.limits import check, reserve
@@ -119,6 +120,16 @@ class QueryTerms:
         reserve(8 * count)
         self._own += [None] * count
         return np.arange(first, first + count, dtype=np.uint32)
+
+    def kinds_of(self, ids: Column) -> Column:
+        """The kinds of terms, also of the query's own: these are looked at one by one."""
+        found = kinds(ids)
+        found[are_written(ids)] = Kind.LITERAL
+        rows = np.flatnonzero((ids >= FIRST_LOCAL) & (ids < FIRST_WRITTEN))
+        first, numbers = number_keys(ids[rows])
+        own = [self._own[term_id - FIRST_LOCAL] for term_id in ids[rows[first]].tolist()]
+        found[rows] = np.array([_kind_of(term) for term in own], np.uint32)[numbers]
+        return found
 
     def __getitem__(self, term_id: int) -> Node:
         if term_id < FIRST_LOCAL:
@@ -231,6 +242,12 @@ class QueryTerms:
         if not all(i in self._read for i in sample if FIRST_WRITTEN <= i < UNBOUND):
             new = distinct(ids[are_written(ids)])
             self._read_written(new[[i not in self._read for i in new.tolist()]])
+
+
+def _kind_of(term: Node | None) -> Kind:
+    if isinstance(term, Literal):
+        return Kind.LITERAL
+    return Kind.IRI if isinstance(term, URIRef) else Kind.BLANK_NODE
 
 
 def _arguments(strings: Any) -> Texts:

@@ -2,7 +2,7 @@
 
 Blank nodes come before IRIs, these before literals. Names are ordered by their texts, literals by their
 datatypes, then by their languages, then by values or texts; numbers of all datatypes by their values.
-Invariant: ranks compare as rdflib compares the terms.
+Invariant: ranks compare as the keys of ``order_key`` do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from corollary.columns.numbering import number_keys
 from corollary.kernels.arrow import compute
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
-from corollary.sparql.builtin_functions import RANKS, order_keys
+from corollary.sparql.builtin_functions import NUMBERS_ORDERED_AS, RANKS, order_keys
 from corollary.sparql.column_values import MAX_EXACT, Numbers, Times, decoded, ranks_of_numbers
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_texts import TermTexts, blank_node_texts
@@ -79,8 +79,7 @@ def text_ranks(ids: Column, terms: QueryTerms) -> Rows | None:
 def ranks_by_class(ids: Column, terms: QueryTerms) -> Rows | None:
     """As ``term_ranks``: the classes of terms in their order, and within each class the terms.
 
-    None for terms of the query, and for what rdflib orders differently: language tags with capitals, numbers
-    without a value, and datatypes between those of numbers, since rdflib's order is then no order.
+    None for terms of the query, language tags with capitals, NaN, and numbers without a value.
     """
     if int(ids.max()) >= FIRST_LOCAL:
         return None
@@ -124,7 +123,7 @@ class _Ordering:
         self.numbers = np.zeros(self.ids.size, np.int64)
 
     def classes(self) -> list[tuple[int, Class]] | None:
-        """The classes in order, each with its number; None if the terms have no order. Sets ``numbers``."""
+        """The classes in order, each with its number; None if a number has no value. Sets ``numbers``."""
         suffixes = compute.dictionary_encode(self.texts.suffixes)
         names: list[str] = suffixes.dictionary.to_pylist()
         codes = self.values.codes
@@ -136,14 +135,11 @@ class _Ordering:
             self.texts.is_literal, suffixes.indices.to_numpy().astype(np.int64) + 2, 1
         )
         present = np.unique(suffix_of)
-        typed = {datatype for _, datatype, _ in (named[n] for n in present.tolist()) if datatype}
-        numeric = {datatype for datatype in typed if URIRef(datatype) in RANKS}
-        if any(min(numeric) < other < max(numeric) for other in typed - numeric if numeric):
-            return None
-        of_numbers = np.array([datatype in numeric for _, datatype, _ in named])
+        of_numbers = np.array([URIRef(datatype) in RANKS for _, datatype, _ in named])
         if (of_numbers[suffix_of] != is_number).any():  # a number without a value
             return None
-        keys = [(k, min(numeric), NUMBERS) if d in numeric else (k, d, lang) for k, d, lang in named]
+        numbers = (2, NUMBERS_ORDERED_AS, NUMBERS)
+        keys = [numbers if of_numbers[number] else class_ for number, class_ in enumerate(named)]
         order = sorted({keys[number] for number in present.tolist()})
         self.numbers = np.array([order.index(key) if key in order else -1 for key in keys])[suffix_of]
         return list(enumerate(order))

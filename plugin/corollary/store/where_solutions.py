@@ -7,16 +7,17 @@ describe. USING does not access the network: its graphs are graphs of the store.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from rdflib.term import Variable
 
 from corollary.sparql.access import refuse
-from corollary.sparql.algebra import InGraph, Modify, Project, Query, services, walk
+from corollary.sparql.algebra import InGraph, Modify, Project, Query, services
 from corollary.sparql.external import refuse_services
 from corollary.sparql.query_passes import optimised
 from corollary.sparql.result import SelectResult
-from corollary.store.update_scope import Row, Scope, is_there
+from corollary.store.update_scope import Row, Scope
 
 if TYPE_CHECKING:
     from corollary.store.graph_store import GraphStore
@@ -34,32 +35,28 @@ def solutions(
     original: Original,
 ) -> list[Row]:
     """The solutions of the WHERE clause, with the initial bindings added."""
-    using = operation.using
-    given = None if using else operation.graph
     query = optimised(_select(operation, variables))
     silenced = refuse_services(query.services, store.external)
-    has_all = all(is_there(store, clause.graph) for clause in using)
-    if has_all and (given is None or not _has_graph_pattern(operation)):
-        default = "__UNION__" if scope.union and given is None else given or scope.default
-        try:
-            result = store.query(cast(Any, query), {}, initial, default)
-            rows = result.solutions() if isinstance(result, SelectResult) else result.bindings
-            return [{**initial, **cast(Row, row)} for row in rows]
-        except NotImplementedError:
-            pass  # a query that only rdflib evaluates
+    default = "__UNION__" if scope.union else scope.default
+    try:
+        result = store.query(cast(Any, query), {}, initial, default)
+        rows = result.solutions() if isinstance(result, SelectResult) else result.bindings
+        return [{**initial, **cast(Row, row)} for row in rows]
+    except NotImplementedError:
+        pass  # a query that only rdflib evaluates
     if silenced:
         refuse("SERVICE SILENT in an update that is rdflib's to answer", silenced[0].name, store.external)
     from corollary.store.rdflib_where import solutions_by_rdflib
 
+    given = None if operation.using else operation.graph
     return solutions_by_rdflib(store, original(), scope, initial, variables, given)
 
 
 def _select(operation: Modify, variables: list[Variable]) -> Query:
-    """A WHERE clause as a SELECT over the graphs of USING."""
-    pattern = Project(operation.where, tuple(variables))
-    return Query("SELECT", pattern, pattern.variables, operation.using, (), operation.base, services(pattern))
-
-
-def _has_graph_pattern(operation: Modify) -> bool:
-    """Whether the WHERE clause contains GRAPH."""
-    return any(isinstance(part, InGraph) for part in walk(operation.where))
+    """A WHERE clause as a SELECT over the graphs of USING; WITH is GRAPH around it."""
+    using = tuple(replace(clause, is_loaded=False) for clause in operation.using)
+    where = operation.where
+    if operation.graph is not None and not using:
+        where = InGraph(where, operation.graph)
+    pattern = Project(where, tuple(variables))
+    return Query("SELECT", pattern, pattern.variables, using, (), operation.base, services(pattern))

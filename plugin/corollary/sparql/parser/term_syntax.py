@@ -121,7 +121,7 @@ class TermParser(Cursor):
         text = self.text_of_string()
         if self.kind == "language":
             return Literal(text, lang=self.advance()[1:])
-        return typed_literal(text, self.iri()) if self.accept("^^") else Literal(text)
+        return typed_literal(text, self.iri(), normalize=False) if self.accept("^^") else Literal(text)
 
     def _blank_node(self) -> BNode:
         """A labelled blank node. A label stands in one basic graph pattern only (section 19.6)."""
@@ -251,6 +251,9 @@ class TermParser(Cursor):
 
 
 def _literal(quotes: int, language: str | None, datatype: URIRef | None, word: str) -> Literal:
-    """The literal of a token without escapes, with a number of quotation marks."""
+    """The literal of a token without escapes, with a number of quotation marks.
+
+    As in rdflib, a number without quotation marks is normalised, and a text keeps its lexical form.
+    """
     text = word[quotes : len(word) - quotes]
-    return Literal(text, lang=language) if language else typed_literal(text, datatype)
+    return Literal(text, lang=language) if language else typed_literal(text, datatype, normalize=not quotes)
