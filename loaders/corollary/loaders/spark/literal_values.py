@@ -183,15 +183,14 @@ class Values:
 
     def compared(self) -> list[Derived]:
         """SAME_VALUE and ILL_TYPED of the literals in explicit facts."""
+        if self._marked.isEmpty():
+            return []
         marked, members = (t.where(~_is_among(self._waiting)) for t in (self._marked, self._members))
-        found = self._ill_typed(marked)
-        if not members.isEmpty():
-            found.append(self._as_facts("SAME_VALUE", _equal(members, members)))
-        return found
+        return [*self._ill_typed(marked), self._as_facts("SAME_VALUE", _equal(members, members))]
 
     def may_be_equal(self) -> bool:
         """Whether two literals of explicit facts, or of heads of rules, denote one value."""
-        return not self._members.isEmpty() and not _equal(self._members, self._members).isEmpty()
+        return not (self._marked.isEmpty() or _equal(self._members, self._members).isEmpty())
 
     @cached_property
     def _marked(self) -> DataFrame:
