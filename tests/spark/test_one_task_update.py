@@ -136,7 +136,7 @@ def check_one_task(
 
 
 PREFIXES = """PREFIX : <http://e/> PREFIX owl: <http://www.w3.org/2002/07/owl#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"""
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>"""
 
 
 def triples(text: str) -> frozenset[Fact]:

@@ -392,6 +392,45 @@ def test_literals_that_are_equated_one_after_the_other(assert_same: AssertSame, 
     assert_same.on_index(explicit, dictionary, parse_program(EQUATING))
 
 
+CONCLUDING = """
+PREFIX : <http://e/> PREFIX owl: <http://www.w3.org/2002/07/owl#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+[?x, :seen, true], [?x, :seen, "01"^^xsd:integer], [?x, :seen, "x"^^xsd:token] :- [?x, a, :C] .
+[?y, :later, "1.0"^^xsd:decimal], [?y, :later, "q"^^xsd:integer], [?y, :named, xsd:boolean] :-
+    [?x, :child, ?y], [?x, :seen, true] .
+[?x, :never, "2"^^xsd:byte] :- [?x, :later, 7] .
+[:fact, :states, "y"^^xsd:token] .
+"""
+"""Facts with literals that only heads of rules have follow in the first round, in the second, or never."""
+
+COMPARING = """
+[?d, :names, ?x] :- [?x, :named, ?d] .
+[?v, :equal, ?w] :- SAME_VALUE(?v, ?w) .
+[?v, :ill, ?d] :- ILL_TYPED(?v, ?d) .
+[?v, a, ?d] :- VALUE(?v, ?d) .
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        COMPARING,
+        "[?v, owl:sameAs, ?w] :- SAME_VALUE(?v, ?w) . [?y, ?p, ?z] :- [?x, owl:sameAs, ?y], [?x, ?p, ?z] . "
+        "[?v, :other, ?w] :- DIFFERENT_VALUE(?v, ?w) . [?v, a, ?d] :- VALUE(?v, ?d) . "
+        "[?p, :used, :yes] :- [?x, ?p, ?y] .",
+    ],
+    ids=["of named datatypes", "of all datatypes, equated"],
+)
+def test_literals_that_only_heads_have(assert_same: AssertSame, tmp_path: Path, more: str) -> None:
+    """They get types, and are compared, as soon as there are facts with them, and not before."""
+    (tmp_path / "children.ttl").write_text(
+        "@prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
+        ':a a :C ; :child :b ; :size 1 , "x" , 2 , "y" , "9"^^xsd:byte .'
+    )
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "children.ttl"], dictionary)
+    assert_same.on_index(explicit, dictionary, parse_program(CONCLUDING + more))
+
+
 @few
 @given(st.sets(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=20, max_size=40))
 def test_components(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, edges: Edges) -> None:

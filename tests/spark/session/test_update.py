@@ -124,6 +124,22 @@ def test_additions_are_followed_on_partitions(spark: SparkSession, tmp_path: Pat
     assert methods[0].startswith("one task: ") and methods[1] == "partitions: additions: "
 
 
+def test_additions_meet_literals_that_only_heads_have(spark: SparkSession, tmp_path: Path) -> None:
+    """Those of the closed data set, and one of which the first fact follows from an addition."""
+    program = parse_program(
+        f"{PREFIXES} [?x, :seen, 1], [?x, :seen, 'x'] :- [?x, a, :C] . [?y, :seen, 2] :- [?x, :child, ?y] . "
+        "[?v, :equal, ?w] :- SAME_VALUE(?v, ?w) . [?v, a, ?d] :- VALUE(?v, ?d) . "
+        "[?d, :of, ?x] :- [?x, :in, ?d] ."
+    )
+    facts = triples('[:a, a, :C] . [:a, :in, xsd:integer] . [:a, :size, "01"^^xsd:integer] .')
+    added = triples(
+        '[:a, :child, :b] . [:b, :size, "2.0"^^xsd:decimal] . [:b, :size, "x"^^xsd:token] . '
+        "[:b, :in, xsd:token] ."
+    )
+    methods = check_on_spark(spark, tmp_path, facts, added, frozenset(), program)
+    assert methods[1] == "partitions: additions: "
+
+
 @pytest.mark.parametrize(
     ("added", "removed", "reason"),
     [

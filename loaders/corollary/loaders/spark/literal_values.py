@@ -4,13 +4,16 @@ Literals with a datatype or a language are parsed once, on the executors. Equal 
 ``value_text``. Plain literals denote their text; they are read only if a relation needs them. Literals in
 owl:sameAs facts are compared pairwise on the executors, because the pairs would not fit on the driver.
 
-Invariant: the derived facts are those of the engine, but literals that occur only in heads of rules are
-considered only in owl:sameAs facts.
+Rules compute no terms here, so every literal is in explicit facts, or in the head of a rule. One that is only
+in heads *waits*: it is parsed with the others, but facts about it are derived only when a rule has concluded
+a fact with it.
+
+Invariant: the derived facts are those of the engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -39,15 +42,15 @@ from corollary.terms.values import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 Batches = Iterator[pa.RecordBatch]
 
 Derived = tuple[int, "DataFrame"]
 """A virtual relation (its local id), and derived facts of it."""
 
-Find = Callable[[Sequence[int], Sequence[int]], set[int]]
-"""From predicates and terms to those of the terms that are in facts of these predicates."""
+Find = Callable[[Sequence[int] | None, Sequence[int]], set[int]]
+"""From predicates (None: all) and terms to those of the terms that are in facts of these predicates."""
 
 SILENT = (f"<{RDFS}range>", f"<{OWL}allValuesFrom>")
 """Predicates whose facts do not request VALUE facts for a datatype: see ``modules.datatypes``."""
@@ -59,7 +62,12 @@ READ = "id long, text string, value string, plain string, ill_typed string"
 
 
 class Values:
-    """The literals of the explicit facts, and the state of what has been derived from them."""
+    """The literals of explicit facts and of heads of rules, and the state of what has been derived from them.
+
+    A round looks for the literals that wait in recent facts. Those that are there have *arrived*: they get
+    the types that other literals have got, are compared with all that wait no more, and count among these
+    from then on.
+    """
 
     def __init__(
         self, compiled: CompiledProgram, translation: IdTranslation, explicit: DataFrame, folder: str
@@ -86,6 +94,15 @@ class Values:
         self._to_show = {self._datatypes[term_id] for term_id in in_rules}
         self._shown: set[str] = set()
         self._has_compared = False
+        ends = (term for rule in compiled.source for head in rule.heads for term in head.terms)
+        ids = translation.ids(constant_text(term) for term in ends if isinstance(term, Literal))
+        in_facts = named_in(explicit, None, list(ids.values())) if ids else set()
+        self._only_in_heads = set(ids.values()) - in_facts
+        self._arrived: set[int] = set()
+
+    @property
+    def _waiting(self) -> set[int]:
+        return self._only_in_heads - self._arrived
 
     def derived(self, facts: Facts, schema: TripleIndex) -> list[Derived]:
         """New facts of the virtual relations. ``schema`` is the index of the driver's engine."""
@@ -98,10 +115,11 @@ class Values:
         return [*found, *self.derived_of_named(partial(named_in, recent), schema)]
 
     def derived_of_named(self, find: Find, schema: TripleIndex) -> list[Derived]:
-        """VALUE for the datatypes that recent facts, or rules, are the first to name.
+        """VALUE for the datatypes that recent facts, or rules, are the first to name; all about new literals.
 
         ``find`` looks for given terms in recent facts of given predicates.
         """
+        found = self._derived_of_arrived(find) if self._waiting else []
         news = {i: text[1:-1] for i, text in self._translation.new}
         self._datatypes |= {i: name for i, name in news.items() if name in SUPPORTED_DATATYPES}
         waiting = [i for i, name in self._datatypes.items() if name not in self._shown | self._to_show]
@@ -111,10 +129,9 @@ class Values:
             self._to_show |= {self._datatypes[term_id] for term_id in named & set(waiting)}
         if not self._is_wide and self._looks_at_all(find, schema):
             self._is_wide = True
-            self._to_show |= self._own_datatypes() - self._shown
-        found: list[Derived] = []
+            self._to_show |= self._own_datatypes(self._literals) - self._shown
         if self._to_show:
-            found = self._typed(self._to_show)
+            found += self._typed(self._to_show, self._literals)
             self._shown |= self._to_show
             self._to_show = set()
         return found
@@ -129,45 +146,81 @@ class Values:
         predicates = sorted(map(self._translation.id, self._read_by_rules))
         return bool(find(predicates, [self._translation.id(self._rdf_type)]))
 
-    def _own_datatypes(self) -> set[str]:
-        """The supported datatypes of the literals in explicit facts."""
-        rows = self._literals.select("text").mapInArrow(_datatypes, "name string").distinct().collect()
+    def _derived_of_arrived(self, find: Find) -> list[Derived]:
+        """Facts about literals that recent facts are the first to have: see the class."""
+        new = find(None, sorted(self._waiting))
+        if not new:
+            return []
+        self._arrived |= new
+        literals = self._translation.terms.where(_is_among(new))
+        if self._is_wide:
+            self._to_show |= self._own_datatypes(literals) - self._shown
+        members = self._members.where(~_is_among(self._waiting))
+        pairs = _equal(members.where(_is_among(new)), members)
+        swapped = pairs.selectExpr("object as subject", "subject as object")
+        return [
+            *self._ill_typed(self._marked.where(_is_among(new))),
+            *self._typed(self._shown, literals),
+            self._as_facts("SAME_VALUE", pairs.unionAll(swapped)),
+        ]
+
+    def _own_datatypes(self, literals: DataFrame) -> set[str]:
+        """The supported datatypes of some literals."""
+        rows = literals.select("text").mapInArrow(_datatypes, "name string").distinct().collect()
         return {row.name for row in rows} & SUPPORTED_DATATYPES
 
-    @cached_property
+    @property
     def _literals(self) -> DataFrame:
+        """The literals in explicit facts, and those that have arrived: id, text."""
+        return self._explicit_literals.unionAll(self._translation.terms.where(_is_among(self._arrived)))
+
+    @cached_property
+    def _explicit_literals(self) -> DataFrame:
         """The literals in explicit facts: id, text. Written to scratch at the first use."""
         used = self._explicit.where(f"object >= {FIRST_LITERAL}").selectExpr("object as id").distinct()
-        path = f"{self._folder}/literals"
-        self._translation.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi").write.parquet(
-            path
-        )
-        return used.sparkSession.read.parquet(path)
+        literals = self._translation.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi")
+        return _written(literals, f"{self._folder}/literals")
 
     def compared(self) -> list[Derived]:
         """SAME_VALUE and ILL_TYPED of the literals in explicit facts."""
-        literals = self._translation.terms.where(f"id >= {FIRST_LITERAL}")
-        path = f"{self._folder}/values"
-        values = self._used(self._read(literals.where("""not endswith(text, '"')"""), path))
-        if values.isEmpty():
+        if self._marked.isEmpty():
             return []
-        found = self._ill_typed(values)
-        values = values.where("value is not null")
+        marked, members = (t.where(~_is_among(self._waiting)) for t in (self._marked, self._members))
+        return [*self._ill_typed(marked), self._as_facts("SAME_VALUE", _equal(members, members))]
+
+    def may_be_equal(self) -> bool:
+        """Whether two literals of explicit facts, or of heads of rules, denote one value."""
+        return not (self._marked.isEmpty() or _equal(self._members, self._members).isEmpty())
+
+    @cached_property
+    def _marked(self) -> DataFrame:
+        """The literals with a datatype or a language, of explicit facts and of heads, parsed."""
+        literals = self._translation.terms.where(f"""id >= {FIRST_LITERAL} AND NOT endswith(text, '"')""")
+        return self._read(self._used(literals), f"{self._folder}/values")
+
+    @cached_property
+    def _members(self) -> DataFrame:
+        """The literals, plain ones included, with a value that those of ``_marked`` have: id, value."""
+        values = self._marked.where("value is not null")
         plain = values.where("plain is not null").selectExpr("plain as text", "value").distinct()
+        literals = self._translation.terms.where(f"id >= {FIRST_LITERAL}")
         equal = self._used(literals.join(_hinted(plain), "text").select("id", "value"))
-        members = values.select("id", "value").unionAll(equal)
-        other = members.selectExpr("id as object", "value")
-        pairs = members.withColumnRenamed("id", "subject").join(other, "value").where("subject <> object")
-        return [*found, self._as_facts("SAME_VALUE", pairs)]
+        return _written(values.select("id", "value").unionAll(equal), f"{self._folder}/members")
 
     def _used(self, literals: DataFrame) -> DataFrame:
-        """The literals that explicit facts have. Reads all facts; shuffles them only if literals are many."""
+        """The literals that explicit facts or heads have.
+
+        Reads all facts; shuffles them only if literals are many.
+        """
         used = self._explicit.where(f"object >= {FIRST_LITERAL}").selectExpr("object as id")
         used = used.join(_hinted(literals.select("id")), "id", "left_semi").distinct()
+        if self._only_in_heads:
+            heads = pa.table({"id": pa.array(sorted(self._only_in_heads), pa.int64())})
+            used = used.unionAll(used.sparkSession.createDataFrame(heads))
         return literals.join(used, "id", "left_semi")
 
     def _derived_of_equated(self, recent: DataFrame) -> list[Derived]:
-        """Facts about literals that are new in owl:sameAs facts: all their datatypes, and comparisons."""
+        """Facts about literals that are new in owl:sameAs facts: all their datatypes, other values."""
         spark = recent.sparkSession
         ends = _ends(recent.where(f"predicate = {self._same_as}")).where(f"id >= {FIRST_LITERAL}").distinct()
         known = spark.read.schema(READ).parquet(*self._equated) if self._equated else None
@@ -181,28 +234,25 @@ class Values:
         ids = self._translation.ids([f"<{name}>" for name in sorted(SUPPORTED_DATATYPES)])
         by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
         typed = new.select("id", "text").mapInArrow(_typing(by_name), PAIRS)
-        found = [*self._ill_typed(new), self._as_facts("VALUE", typed), *self._paired(new, new)]
-        if known is not None:
-            found += [*self._paired(new, known), *self._paired(known, new)]
+        found = [self._as_facts("VALUE", typed)]
+        if self._asks_for_different:
+            found.append(self._different(new, new))
+            if known is not None:
+                found += [self._different(new, known), self._different(known, new)]
         return found
 
-    def _paired(self, ones: DataFrame, others: DataFrame) -> list[Derived]:
-        """SAME_VALUE and, if a rule uses it, DIFFERENT_VALUE, for every pair of ``ones`` and ``others``."""
+    def _different(self, ones: DataFrame, others: DataFrame) -> Derived:
+        """DIFFERENT_VALUE for every pair of ``ones`` and ``others``."""
         from pyspark.sql import functions as F
 
         tasks = ones.sparkSession.sparkContext.defaultParallelism
         left = ones.selectExpr("id as subject", "value").where("value is not null").repartition(tasks)
         right = others.selectExpr("id as object", "value as its").where("value is not null")
-        pairs = left.crossJoin(F.broadcast(right)).where("subject <> object")
-        found = [self._as_facts("SAME_VALUE", pairs.where("value = its"))]
-        if self._asks_for_different:
-            found.append(self._as_facts("DIFFERENT_VALUE", pairs.where("value <> its")))
-        return found
+        return self._as_facts("DIFFERENT_VALUE", left.crossJoin(F.broadcast(right)).where("value <> its"))
 
     def _read(self, literals: DataFrame, path: str) -> DataFrame:
         """Parse literals (id, text), and write the result to ``path``."""
-        literals.select("id", "text").mapInArrow(_read, READ).write.parquet(path)
-        return literals.sparkSession.read.schema(READ).parquet(path)
+        return _written(literals.select("id", "text").mapInArrow(_read, READ), path)
 
     def _ill_typed(self, values: DataFrame) -> list[Derived]:
         """ILL_TYPED of parsed literals."""
@@ -217,9 +267,10 @@ class Values:
         ill_typed = values.join(F.broadcast(datatypes), "ill_typed").selectExpr("id as subject", "object")
         return [self._as_facts("ILL_TYPED", ill_typed)]
 
-    def _typed(self, names: set[str]) -> list[Derived]:
-        """VALUE facts of all literals in explicit facts, for the datatypes ``names``."""
-        literals = self._literals
+    def _typed(self, names: set[str], literals: DataFrame) -> list[Derived]:
+        """VALUE facts of some literals, for the datatypes ``names``."""
+        if not names:
+            return []
         is_plain = """endswith(text, '"')"""
         ids = self._translation.ids([f"<{name}>" for name in sorted(names)])
         by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
@@ -241,13 +292,34 @@ class Values:
         return relation, pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
 
 
-def named_in(facts: DataFrame, predicates: Sequence[int], terms: Sequence[int]) -> set[int]:
-    """The given terms that are subjects or objects of facts of the given predicates."""
+def named_in(facts: DataFrame, predicates: Sequence[int] | None, terms: Sequence[int]) -> set[int]:
+    """The given terms that are subjects or objects of facts of the given predicates (None: of all)."""
     from pyspark.sql import functions as F
 
+    if predicates is not None:
+        facts = facts.where(F.col("predicate").isin(predicates))
     has_any = F.col("subject").isin(terms) | F.col("object").isin(terms)
-    rows = _ends(facts.where(F.col("predicate").isin(predicates) & has_any)).distinct().collect()
+    rows = _ends(facts.where(has_any)).distinct().collect()
     return {row.id for row in rows}.intersection(terms)
+
+
+def _is_among(ids: Iterable[int]) -> Column:
+    """The condition that a column ``id`` has one of some ids."""
+    from pyspark.sql import functions as F
+
+    return F.col("id").isin(sorted(ids))
+
+
+def _equal(ones: DataFrame, others: DataFrame) -> DataFrame:
+    """The pairs (subject, object) of two literals of one value. Literals have id and value."""
+    left, right = ones.selectExpr("id as subject", "value"), others.selectExpr("id as object", "value")
+    return left.join(right, "value").where("subject <> object").select("subject", "object")
+
+
+def _written(table: DataFrame, path: str) -> DataFrame:
+    """A table that is written to ``path``."""
+    table.write.parquet(path)
+    return table.sparkSession.read.schema(table.schema).parquet(path)
 
 
 def _hinted(table: DataFrame) -> DataFrame:

@@ -210,8 +210,8 @@ class PartitionedEvaluation:
         known = self._read(range(self.rounds), f"what NOT IN ('{SENT}', '{REPORT}')")
         return [known, self._read(last, f"what = '{SENT}'"), *news]
 
-    def _named_recently(self, predicates: Sequence[int], terms: Sequence[int]) -> set[int]:
-        """Those of some terms that new facts of some predicates have."""
+    def _named_recently(self, predicates: Sequence[int] | None, terms: Sequence[int]) -> set[int]:
+        """Those of some terms that new facts of some predicates (None: of all) have."""
         rows = self._read(range(self.rounds - 1, self.rounds), f"what = '{OWN}'")
         found = rows.mapInArrow(self._work.naming(predicates, terms), "id long").distinct()
         return {row.id for row in found.collect()}
@@ -272,8 +272,7 @@ class PartitionedEvaluation:
             self._schema.add(more)
             if self._followed is not None and not self._has_derived(more):
                 self._followed = None
-        same = self.translation.dictionary.encode("SAME_VALUE")
-        has_equal = any(relation == same and not facts.isEmpty() for relation, facts in self._news)
+        has_equal = self._values is not None and self._values.may_be_equal()
         return cut_program(
             self._schema,
             dictionary,

@@ -247,14 +247,18 @@ class Work:
         ends = (self.ids.outward(column) for column in (firsts(keys), seconds(keys)))
         return [np.repeat(names, keys.size), *ends]
 
-    def naming(self, predicates: Sequence[int], terms: Sequence[int]) -> Callable[[Batches], Batches]:
-        """The function from rows to those of the terms that are in facts of the predicates, by global ids."""
-        wanted = {int(p) for p in self.ids.inward(np.array(predicates, np.int64))}
+    def naming(self, predicates: Sequence[int] | None, terms: Sequence[int]) -> Callable[[Batches], Batches]:
+        """The function from rows to those of the terms that are in facts of the predicates, by global ids.
+
+        None stands for all predicates.
+        """
+        wanted = {int(p) for p in self.ids.inward(np.array(predicates or (), np.int64))}
         known = np.sort(self.ids.inward(np.array(terms, np.int64)))
 
         def find(batches: Batches) -> Batches:
             for predicate, keys in _facts_of(batches):
-                for ends in (firsts(keys), seconds(keys)) if predicate in wanted else ():
+                is_wanted = predicates is None or predicate in wanted
+                for ends in (firsts(keys), seconds(keys)) if is_wanted else ():
                     found = self.ids.outward(distinct(ends[among(ends, known)]))
                     yield pa.RecordBatch.from_arrays([pa.array(found)], names=["id"])
 
