@@ -520,6 +520,18 @@ def test_conclusions_that_an_outline_does_not_show() -> None:
     assert found == closed_here(fork, program) and len(found) == 4
 
 
+def test_keys_that_no_outline_shows_are_watched_for() -> None:
+    """Lists of keys are read although the rule about keys is left out of the first outline."""
+    facts = triples(
+        "[:C, owl:hasKey, :list] . [:list, rdf:first, :p] . [:list, rdf:rest, rdf:nil] ."
+        ":C[:x] . :C[:y] . [:x, :p, :v] . [:y, :p, :w] ."
+    )
+    program = without_values(load_profile("owl2rl"))
+    assert derived(facts, program, 2)[0] == closed_here(facts, program)
+    with pytest.raises(VoidCut):
+        derived(facts | triples("[:y, :p, :v] ."), program, 2)
+
+
 @pytest.mark.parametrize(
     ("rules", "reason"),
     [

@@ -187,8 +187,8 @@ class _Cutting:
         compiled = self._compiled(self._written)
         optimistic = {} if is_strict else {r: w for r in self._written if (w := self._watched(compiled, r))}
         watched = frozenset(predicate for found in optimistic.values() for predicate in found)
-        some = [rule for rule in self._written if rule not in optimistic]
-        closed = self._closed(outline, some)
+        rules = [replace(rule, heads=()) if rule in optimistic else rule for rule in self._written]
+        closed = self._closed(outline, rules)
         if any(self._new(closed, predicate).size for predicate in watched):
             return self.cut(outline, is_strict=True)
         self._check(closed)
@@ -208,7 +208,7 @@ class _Cutting:
         return compiled
 
     def _closed(self, outline: Candidates, rules: Iterable[Rule]) -> TripleIndex:
-        """What follows from the schema and the outline, virtual relations included."""
+        """What follows from the schema and the outline, and the lists that some rule reads."""
         index = TripleIndex()
         for facts in ({p: [keys] for p, keys in self._schema.items()}, outline):
             for predicate, parts in facts.items():
@@ -340,7 +340,7 @@ class _Cutting:
         named = {form.atoms[i].p for i in data} | {head.p for head in form.heads}
         fixed = form.guarded | {name for name in named if name < 0}
         rows = distinct_rows(rows, sorted(fixed)) if fixed else Batch.start()
-        if rows.size + len(self._rules) > MAX_RULES_CUT:
+        if rows.size * (len(data) - 1) + len(self._rules) > MAX_RULES_CUT:
             raise CannotCut(f"{called(form)} joins facts in steps, and has {rows.size:,} instances")
         for ids in _by_row(rows):
             steps = in_steps(self._instance(form, filters, ids, ()), self._step)
