@@ -443,6 +443,34 @@ def test_long_chains_are_joined_in_steps() -> None:
     assert len(rounds.work.steps) == 2
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "[?x, :far, ?w] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] . [?x, :near, ?y] :- [?x, ?p, ?y] .",
+        "[?x, :both, ?y] :- [?x, ?p, ?y], [?y, ?q, ?x], FILTER(!sameTerm(?p, ?q)) .",
+        "[?x, :two, ?y] :- [?x, ?p, ?y], [?x, ?q, ?y], FILTER(!sameTerm(?p, ?q)) ."
+        "[?p, :used, :yes] :- [?x, ?p, ?y] .",
+    ],
+    ids=["steps", "copies", "facts about predicates"],
+)
+def test_a_variable_stands_for_no_predicate_of_the_cut(rules: str) -> None:
+    program = parse_program(f"{PREFIXES} {rules}")
+    facts = CHAIN | triples("[:n1, :next, :n0] . [:n5, :next, :n5] . [:n2, :back, :n1] .")
+    for count in (1, 3):
+        assert derived(facts, program, count, is_strict=True)[0] == closed_here(facts, program)
+
+
+def test_lists_with_several_readings_are_no_terms() -> None:
+    """The driver's engine has names for readings, which no rule for partitions may have."""
+    facts = triples(
+        "[:long, owl:propertyChainAxiom, :l0] . [:l0, rdf:first, :next] . [:l0, rdf:rest, :l1] ."
+        "[:l0, rdf:rest, :l2] . [:l1, rdf:first, :next] . [:l1, rdf:rest, rdf:nil] ."
+        "[:l2, rdf:first, :next] . [:l2, rdf:rest, :l1] ."
+    )
+    with pytest.raises(CannotCut, match="joins lists with facts"):
+        derived(CHAIN | facts, without_values(load_profile("owl2rl")), 2)
+
+
 def test_keys_are_joined_in_steps() -> None:
     """Each property of a key leaves pairs that agree in it; no variable is in all atoms."""
     facts = triples(
@@ -490,6 +518,18 @@ def test_conclusions_that_an_outline_does_not_show() -> None:
         derived(fork, program, 3)
     found, _ = derived(fork, program, 3, is_strict=True)
     assert found == closed_here(fork, program) and len(found) == 4
+
+
+def test_keys_that_no_outline_shows_are_watched_for() -> None:
+    """Lists of keys are read although the rule about keys is left out of the first outline."""
+    facts = triples(
+        "[:C, owl:hasKey, :list] . [:list, rdf:first, :p] . [:list, rdf:rest, rdf:nil] ."
+        ":C[:x] . :C[:y] . [:x, :p, :v] . [:y, :p, :w] ."
+    )
+    program = without_values(load_profile("owl2rl"))
+    assert derived(facts, program, 2)[0] == closed_here(facts, program)
+    with pytest.raises(VoidCut):
+        derived(facts | triples("[:y, :p, :v] ."), program, 2)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from corollary.language.errors import CorollaryError
-from corollary.language.model import IRI, OWL, RDF, RDFS, XSD, BlankNode, Constant, Literal
+from corollary.language.model import IRI, OWL, RDF, RDFS, XSD, BlankNode, Constant, Literal, Reserved
 
 PREDECLARED = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 """Prefixes that a rule text may use without a declaration, with their namespaces."""
@@ -64,6 +64,8 @@ def constant_text(constant: Constant) -> str:
     them case-insensitively: ``"a"@EN`` becomes ``"a"@en``.
     """
     match constant:
+        case Reserved(name):
+            return name
         case IRI(value):
             return f"<{value}>"
         case BlankNode(label):

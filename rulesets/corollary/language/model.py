@@ -42,6 +42,11 @@ class IRI:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Reserved(IRI):
+    """The name of a virtual relation, as the predicate of triples: no variable stands for it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class BlankNode:
     """The blank node with the label ``_:label`` in the data: a constant, not a variable."""
 

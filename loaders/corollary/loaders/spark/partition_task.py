@@ -135,12 +135,12 @@ class Work:
         new = self._new(known, (sent | added) - known, target, stage)
         found: dict[str, dict[int, Keys]] = {OWN: {}, KEPT: {}, SENT: {}}
         for predicate, keys in new.items():
-            is_at_home, is_odd = self._at_home(predicate, keys, target), self._is_internal(keys)
-            is_own = is_at_home & ~is_odd & (predicate not in self.internal)
+            is_at_home = self._at_home(predicate, keys, target)
+            is_own = is_at_home & (predicate not in self.internal)
             _append(found[OWN], predicate, keys[is_own])
             found[KEPT][predicate] = keys[~is_own]
             leaves = self._is_derived_here(keys, target) if predicate in self.replicas else ~is_at_home
-            _append(found[SENT], self.away.get(predicate, predicate), keys[leaves & ~is_odd])
+            _append(found[SENT], self.away.get(predicate, predicate), keys[leaves])
         if stage != LATER:
             explicit |= added
             stated = self._stated(everywhere, target)
@@ -158,9 +158,7 @@ class Work:
     def _stated(self, everywhere: Delta, target: int) -> Delta:
         """The facts that all partitions have, at their homes."""
         own = everywhere.only(lambda p: p not in self.internal)
-        return Delta(
-            {p: keys[self._at_home(p, keys, target) & ~self._is_internal(keys)] for p, keys in own.items()}
-        )
+        return Delta({p: keys[self._at_home(p, keys, target)] for p, keys in own.items()})
 
     def _new(self, known: Delta, arrived: Delta, target: int, stage: str) -> Delta:
         """The facts that are new in a partition: those that arrived, and what follows.
@@ -168,7 +166,7 @@ class Work:
         Precondition: unless the stage is FIRST, the known facts are closed under the program, but for facts
         that other partitions have. (Those of a closed data set lack what would go away.)
         """
-        facts = TripleIndex(dict(known.relations()))
+        facts = TripleIndex(known.relations_of(known.all_predicates()))
         if stage == LATER or (stage == FOLLOWING and not self.steps):  # a closed data set has no steps
             try:
                 view = adopt(facts, facts, self.program, self.dictionary, schema_is_alone=True)
@@ -176,7 +174,8 @@ class Work:
                 return self._settled(view.engine, target) - facts
             except (CannotAdopt, ModuleRejectsRule):
                 pass  # start from scratch
-        together = TripleIndex(dict((known | arrived).relations()))
+        whole = known | arrived
+        together = TripleIndex(whole.relations_of(whole.all_predicates()))
         view = materialise(together, self.program, self.dictionary)
         return self._settled(view.engine, target) - facts
 
@@ -191,7 +190,9 @@ class Work:
                 if keys.size:
                     coming[own] = [keys]
             if not coming:
-                return Delta.of(index.but_for(p for p in index.all_predicates() if p >= FIRST_VIRTUAL))
+                return Delta.of_relations(index.relations_of(
+                    p for p in index.all_predicates() if p < FIRST_VIRTUAL or p in self.internal
+                ))
             engine.add(coming)
 
     def _homes(self, predicate: int, keys: Keys) -> NDArray[np.uint16]:
@@ -210,13 +211,6 @@ class Work:
     def _is_derived_here(self, keys: Keys, target: int) -> Mask:
         """The replicas of facts that are at home in the partition."""
         found: Mask = homes(firsts(keys), len(self.slots)) == self.slots.index(target)
-        return found
-
-    def _is_internal(self, keys: Keys) -> Mask:
-        """The facts about predicates of the cut, which follow by rules that read facts of any predicate."""
-        found = np.zeros(keys.size, np.bool_)
-        for ends in (firsts(keys), seconds(keys)):
-            found |= (ends >= self.internal.start) & (ends < self.internal.stop)
         return found
 
     def _rows(self, what: str, facts: Mapping[int, Keys], but_for: int | None = None) -> Batches:

@@ -58,6 +58,7 @@ from corollary.language import (
     Expression,
     Filter,
     Program,
+    Reserved,
     Rule,
     Term,
     Triple,
@@ -75,7 +76,7 @@ from corollary.plan.steps import Age
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.stratify import called
-from corollary.terms.dictionary import FIRST_LITERAL, Kind, TermDictionary
+from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.values import SUPPORTED_DATATYPES
 
 ANY_RESOURCE, ANY_LITERAL = "<corollary:any>", '"any"^^<corollary:any>'
@@ -186,12 +187,11 @@ class _Cutting:
         compiled = self._compiled(self._written)
         optimistic = {} if is_strict else {r: w for r in self._written if (w := self._watched(compiled, r))}
         watched = frozenset(predicate for found in optimistic.values() for predicate in found)
-        some = [rule for rule in self._written if rule not in optimistic]
-        closed = self._closed(outline, some)
+        rules = [replace(rule, heads=()) if rule in optimistic else rule for rule in self._written]
+        closed = self._closed(outline, rules)
         if any(self._new(closed, predicate).size for predicate in watched):
             return self.cut(outline, is_strict=True)
         self._check(closed)
-        self._first = self._dictionary.count(Kind.IRI)
         context = ExecutionContext(self._dictionary)
         for rule in self._written:
             for form in compiled.forms_of(_without_filters(rule)):
@@ -208,7 +208,7 @@ class _Cutting:
         return compiled
 
     def _closed(self, outline: Candidates, rules: Iterable[Rule]) -> TripleIndex:
-        """What follows from the schema and the outline, virtual relations included."""
+        """What follows from the schema and the outline, and the lists that some rule reads."""
         index = TripleIndex()
         for facts in ({p: [keys] for p, keys in self._schema.items()}, outline):
             for predicate, parts in facts.items():
@@ -257,6 +257,8 @@ class _Cutting:
 
     def _mapping(self, form: CompiledRule, ids: Mapping[int, int]) -> dict[Variable, Term]:
         """The terms of a rule's variables, given ids."""
+        if any(term >= FIRST_VIRTUAL for term in ids.values()):
+            raise CannotCut(f"{called(form)} joins lists with facts")
         return {Variable(form.names[-1 - v]): self._constant(term) for v, term in ids.items()}
 
     def outline_of_values(self, *, has_equal_literals: bool) -> Candidates:
@@ -338,7 +340,7 @@ class _Cutting:
         named = {form.atoms[i].p for i in data} | {head.p for head in form.heads}
         fixed = form.guarded | {name for name in named if name < 0}
         rows = distinct_rows(rows, sorted(fixed)) if fixed else Batch.start()
-        if rows.size + len(self._rules) > MAX_RULES_CUT:
+        if rows.size * (len(data) - 1) + len(self._rules) > MAX_RULES_CUT:
             raise CannotCut(f"{called(form)} joins facts in steps, and has {rows.size:,} instances")
         for ids in _by_row(rows):
             steps = in_steps(self._instance(form, filters, ids, ()), self._step)
@@ -422,16 +424,23 @@ class _Cutting:
             name = self._constant(predicate)
             rule = Rule((Triple(subject, copy, end),), (Triple(subject, name, end),))
             self._rules[rule] = None
-        program = Program(tuple(self._rules), self._source.prefixes, self._source.name)
-        copies = {self._dictionary.encode(constant_text(name)): p for p, name in copied}
-        replicas = frozenset(self._dictionary.encode(constant_text(c)) for c in self._replicas.values())
-        steps = frozenset(self._dictionary.encode(constant_text(name)) for name in self._steps)
-        away = {self._dictionary.encode(constant_text(name)): p for p, name in self._away.items()}
+        names = {*self._copies.values(), *self._replicas.values(), *self._steps, *self._away.values()}
+        rules = (_with_hidden(rule, names) for rule in self._rules)
+        program = Program(tuple(rules), self._source.prefixes, self._source.name)
+        first = (Kind.RESERVED << KIND_SHIFT) + self._dictionary.count(Kind.RESERVED)
+        ids = {name: self._dictionary.encode(name.value) for name in sorted(names)}
+        of = {self._dictionary.find(constant_text(step)): ids[step] for step in self._steps}
+        copies = {ids[name]: of.get(p, p) for p, name in copied}
+        replicas = frozenset(ids[name] for name in self._replicas.values())
+        steps = frozenset(ids[name] for name in self._steps)
+        away = {ids[name]: of.get(p, p) for p, name in self._away.items()}
+        internal = range(first, first + len(ids))
         schema = TripleIndex({p: Relation(Pairs(keys)) for p, keys in self._schema.items()})
         closed = materialise(schema, program, self._dictionary).index
-        everywhere = {p: closed.keys(p) for p in closed.predicates()}
+        everywhere = {
+            p: closed.keys(p) for p in closed.all_predicates() if p < FIRST_VIRTUAL or p in internal
+        }
         of_values = tuple(self._about_values)
-        internal = range(self._first, self._dictionary.count(Kind.IRI))
         return ProgramCut(
             program, self._dictionary, everywhere, copies, replicas, steps, away, internal, of_values, watched
         )
@@ -441,6 +450,17 @@ def _by_row(rows: Batch) -> Iterator[dict[int, int]]:
     """The ids of each row, by column."""
     for row in range(rows.size):
         yield {v: int(column[row]) for v, column in rows.columns.items()}
+
+
+def _with_hidden(rule: Rule, names: Set[IRI]) -> Rule:
+    """The rule with virtual relations in place of some predicates: no variable stands for them."""
+
+    def hidden(triple: Triple) -> Triple:
+        name = triple.predicate
+        return replace(triple, predicate=Reserved(name.value)) if name in names else triple
+
+    body = tuple(hidden(element) if isinstance(element, Triple) else element for element in rule.body)
+    return replace(rule, heads=tuple(map(hidden, rule.heads)), body=body)
 
 
 def _without_filters(rule: Rule) -> Rule:
