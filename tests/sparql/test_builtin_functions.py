@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import hypothesis.strategies as st
@@ -130,6 +131,10 @@ def test_values_are_those_of_rdflib(expression: str, a: Node, b: Node) -> None:
         ("isIRI(1 / 0)", Literal(1), None),
         ("sameTerm(?a, 1 / 0)", Literal(1), None),
         ("ROUND(?a)", Literal("INF", datatype=XSD.double), Literal("INF", datatype=XSD.double)),
+        ("ROUND(?a)", Literal(1e300), Literal(int(1e300), datatype=XSD.double)),
+        ("ROUND(?a)", Literal(10**40), Literal(10**40)),
+        ("ROUND(?a)", Literal(Decimal("1" * 30 + ".5")), Literal(Decimal("1" * 29 + "2"))),
+        ("ROUND(?a)", Literal(Decimal("-2.5")), Literal(Decimal(-2))),
         ("!(?a)", Literal("NaN", datatype=XSD.double), Literal(True)),
         ("!(?a)", Literal("x", datatype=XSD.integer), Literal(True)),
         ("?a IN (1, 2)", Literal("x", datatype=XSD.integer), None),

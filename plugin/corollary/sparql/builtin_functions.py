@@ -14,7 +14,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import takewhile
 from typing import Any
@@ -209,7 +210,7 @@ def _with_language(text: Node, language: Node) -> Literal:
 
 
 def _with_datatype(text: Node, datatype: Node) -> Literal:
-    return typed_literal(str(text), URIRef(str(datatype)), normalize=False)
+    return typed_literal(str(text), URIRef(str(datatype)))
 
 
 # Functions on strings
@@ -315,7 +316,7 @@ def _whole(change: Callable[[Any], int], term: Node) -> Literal:
 
 
 def _rounded(value: Any) -> int:
-    return int(Decimal(value).quantize(Decimal(1), ROUND_HALF_UP if value > 0 else ROUND_HALF_DOWN))
+    return math.floor(Fraction(value) + Fraction(1, 2))
 
 
 def _time(term: Node) -> datetime:

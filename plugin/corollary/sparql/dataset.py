@@ -115,7 +115,7 @@ class QueryDataset:
         if not clauses:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
         default = [clause.graph for clause in clauses if not clause.is_named]
-        named = [clause.graph for clause in clauses if clause.is_named]
+        named = dict.fromkeys(clause.graph for clause in clauses if clause.is_named)  # each once
         missing = source.missing(home, clauses)
         parts = [source.load(graph) if graph in missing else source.index(graph) for graph in default]
         # a graph in FROM and FROM NAMED is loaded twice: the default graph shares no blank nodes with others
