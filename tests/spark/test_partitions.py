@@ -446,7 +446,8 @@ def test_long_chains_are_joined_in_steps() -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        "[?x, :far, ?w] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] . [?x, :near, ?y] :- [?x, ?p, ?y] .",
+        "[?x, :far, ?w] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] ."
+        "[?x, :near, ?y] :- [?x, ?p, ?y] .",
         "[?x, :both, ?y] :- [?x, ?p, ?y], [?y, ?q, ?x], FILTER(!sameTerm(?p, ?q)) .",
         "[?x, :two, ?y] :- [?x, ?p, ?y], [?x, ?q, ?y], FILTER(!sameTerm(?p, ?q)) ."
         "[?p, :used, :yes] :- [?x, ?p, ?y] .",

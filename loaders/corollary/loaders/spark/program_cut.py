@@ -334,7 +334,7 @@ class _Cutting:
             self._rules[self._with_heads_away(instance, predicates)] = None
 
     def _take_in_steps(
-        self, form: CompiledRule, filters: Iterable[Filter], rows: Batch, data: Iterable[int]
+        self, form: CompiledRule, filters: Iterable[Filter], rows: Batch, data: list[int]
     ) -> None:
         """Add rules for the steps of a join whose data have no variable in common."""
         named = {form.atoms[i].p for i in data} | {head.p for head in form.heads}
@@ -457,7 +457,9 @@ def _with_hidden(rule: Rule, names: Set[IRI]) -> Rule:
 
     def hidden(triple: Triple) -> Triple:
         name = triple.predicate
-        return replace(triple, predicate=Reserved(name.value)) if name in names else triple
+        if isinstance(name, IRI) and name in names:
+            return replace(triple, predicate=Reserved(name.value))
+        return triple
 
     body = tuple(hidden(element) if isinstance(element, Triple) else element for element in rule.body)
     return replace(rule, heads=tuple(map(hidden, rule.heads)), body=body)
