@@ -533,6 +533,14 @@ def test_keys_that_no_outline_shows_are_watched_for() -> None:
         derived(facts | triples("[:y, :p, :v] ."), program, 2)
 
 
+def test_schema_about_literals_is_refused() -> None:
+    """The engine concludes facts about them, but no rule may have them as the subject of its head."""
+    rules = "[?q, :above, ?x] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y], [?y, ?p, ?z] ."
+    program = parse_program(f"{PREFIXES} {rules}")
+    with pytest.raises(CannotCut, match="about literals"):
+        derived(CHAIN | triples('[:next, rdfs:subPropertyOf, "x"] .'), program, 2)
+
+
 @pytest.mark.parametrize(
     ("rules", "reason"),
     [
