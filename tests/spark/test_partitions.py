@@ -446,7 +446,8 @@ def test_long_chains_are_joined_in_steps() -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        "[?x, :far, ?w] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] . [?x, :near, ?y] :- [?x, ?p, ?y] .",
+        "[?x, :far, ?w] :- [?x, :next, ?y], [?y, :next, ?z], [?z, :next, ?w] ."
+        "[?x, :near, ?y] :- [?x, ?p, ?y] .",
         "[?x, :both, ?y] :- [?x, ?p, ?y], [?y, ?q, ?x], FILTER(!sameTerm(?p, ?q)) .",
         "[?x, :two, ?y] :- [?x, ?p, ?y], [?x, ?q, ?y], FILTER(!sameTerm(?p, ?q)) ."
         "[?p, :used, :yes] :- [?x, ?p, ?y] .",
@@ -530,6 +531,14 @@ def test_keys_that_no_outline_shows_are_watched_for() -> None:
     assert derived(facts, program, 2)[0] == closed_here(facts, program)
     with pytest.raises(VoidCut):
         derived(facts | triples("[:y, :p, :v] ."), program, 2)
+
+
+def test_schema_about_literals_is_refused() -> None:
+    """The engine concludes facts about them, but no rule may have them as the subject of its head."""
+    rules = "[?q, :above, ?x] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y], [?y, ?p, ?z] ."
+    program = parse_program(f"{PREFIXES} {rules}")
+    with pytest.raises(CannotCut, match="about literals"):
+        derived(CHAIN | triples('[:next, rdfs:subPropertyOf, "x"] .'), program, 2)
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,11 @@ class Work:
                 if keys.size:
                     coming[own] = [keys]
             if not coming:
-                return Delta.of_relations(index.relations_of(
-                    p for p in index.all_predicates() if p < FIRST_VIRTUAL or p in self.internal
-                ))
+                return Delta.of_relations(
+                    index.relations_of(
+                        p for p in index.all_predicates() if p < FIRST_VIRTUAL or p in self.internal
+                    )
+                )
             engine.add(coming)
 
     def _homes(self, predicate: int, keys: Keys) -> NDArray[np.uint16]:

@@ -57,6 +57,7 @@ from corollary.language import (
     Constant,
     Expression,
     Filter,
+    Literal,
     Program,
     Reserved,
     Rule,
@@ -252,8 +253,10 @@ class _Cutting:
         if rows.size > MAX_RULES_CUT:
             raise CannotCut(f"{called(rule)} joins values of literals with {rows.size:,} schema facts")
         bare = replace(rule.source, body=rest)
-        instances = (substitute(bare, self._mapping(form, ids)) for ids in _by_row(rows))
-        return CompiledProgram(Program(tuple(instances)), self._dictionary).rules
+        instances = tuple(substitute(bare, self._mapping(form, ids)) for ids in _by_row(rows))
+        for instance in instances:
+            _refuse_what_is_no_triple(instance, rule)
+        return CompiledProgram(Program(instances), self._dictionary).rules
 
     def _mapping(self, form: CompiledRule, ids: Mapping[int, int]) -> dict[Variable, Term]:
         """The terms of a rule's variables, given ids."""
@@ -334,7 +337,7 @@ class _Cutting:
             self._rules[self._with_heads_away(instance, predicates)] = None
 
     def _take_in_steps(
-        self, form: CompiledRule, filters: Iterable[Filter], rows: Batch, data: Iterable[int]
+        self, form: CompiledRule, filters: Iterable[Filter], rows: Batch, data: list[int]
     ) -> None:
         """Add rules for the steps of a join whose data have no variable in common."""
         named = {form.atoms[i].p for i in data} | {head.p for head in form.heads}
@@ -405,8 +408,7 @@ class _Cutting:
                 element = replace(element, predicate=copy)
             body.append(element)
         rule = substitute(replace(form.source, body=(*body, *filters)), mapping)
-        if not all(isinstance(head.predicate, IRI) for head in rule.heads):
-            raise CannotCut(f"{called(form)} concludes facts of properties that are no IRIs")
+        _refuse_what_is_no_triple(rule, form)
         return rule
 
     def _copy(self, predicate: int) -> IRI:
@@ -452,12 +454,22 @@ def _by_row(rows: Batch) -> Iterator[dict[int, int]]:
         yield {v: int(column[row]) for v, column in rows.columns.items()}
 
 
+def _refuse_what_is_no_triple(instance: Rule, rule: CompiledRule) -> None:
+    """Refuse an instance of a rule whose conclusions RDF does not allow."""
+    if not all(isinstance(head.predicate, IRI) for head in instance.heads):
+        raise CannotCut(f"{called(rule)} concludes facts of properties that are no IRIs")
+    if any(isinstance(head.subject, Literal) for head in instance.heads):
+        raise CannotCut(f"{called(rule)} concludes facts about literals that the schema has")
+
+
 def _with_hidden(rule: Rule, names: Set[IRI]) -> Rule:
     """The rule with virtual relations in place of some predicates: no variable stands for them."""
 
     def hidden(triple: Triple) -> Triple:
         name = triple.predicate
-        return replace(triple, predicate=Reserved(name.value)) if name in names else triple
+        if isinstance(name, IRI) and name in names:
+            return replace(triple, predicate=Reserved(name.value))
+        return triple
 
     body = tuple(hidden(element) if isinstance(element, Triple) else element for element in rule.body)
     return replace(rule, heads=tuple(map(hidden, rule.heads)), body=body)
