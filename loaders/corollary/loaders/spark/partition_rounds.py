@@ -126,6 +126,7 @@ class PartitionedEvaluation:
         self.rounds = 0
         self.inferred = 0
         self._sample: list[Fact] = []
+        self._large: frozenset[int] = frozenset()
         self._values: Values | None = None
         self._news: list[Derived] = []
         self._slots = slots_for(self._spark, partitions)

@@ -17,6 +17,9 @@ and read these in place of the facts; the other atoms share a subject.
 
 Data atoms that share no variable are joined in steps (``step_rules``).
 
+The relations of copies, replicas, steps and facts that go away are virtual: no variable of a rule stands for
+them.
+
 The literature calls the shared variable a discriminating variable, and has shown when a program may be cut:
 Ganguly, Silberschatz and Tsur (SIGMOD 1990), Wolfson and Silberschatz (SIGMOD 1988). Weaver and Hendler (ISWC
 2009) cut RDFS in this way, with the schema at every processor; Shaw, Koutris, Howe and Suciu (Datalog 2.0,
