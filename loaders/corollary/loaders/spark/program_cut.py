@@ -62,7 +62,6 @@ from corollary.language import (
     Filter,
     Literal,
     Program,
-    Reserved,
     Rule,
     Term,
     Triple,
@@ -72,6 +71,7 @@ from corollary.language import (
     substitute,
     variables,
 )
+from corollary.language.model import Reserved
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.step_rules import in_steps
 from corollary.loaders.spark.tuning import MAX_RULES_CUT
