@@ -16,6 +16,7 @@ Invariant: after a round, every instance of a rule whose premises are in one par
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -127,6 +128,7 @@ class PartitionedEvaluation:
         self.inferred = 0
         self._sample: list[Fact] = []
         self._large: frozenset[int] = frozenset()
+        self._counts: Counter[int] = Counter()
         self._values: Values | None = None
         self._news: list[Derived] = []
         self._slots = slots_for(self._spark, partitions)
@@ -228,12 +230,16 @@ class PartitionedEvaluation:
         """Give local ids to all predicates and classes, and to the constants of filters."""
         self.translation.ids(constants(self._schema.compiled.source))
         summary = Summary.of(self._data.explicit, self.translation.id(self._schema.compiled.rdf_type))
-        for predicate in self._schema.closed():
-            if summary.predicates[predicate] > MAX_EDGES_EXCHANGED:
-                raise CannotCut("a relation with many facts is transitive")
+        self._counts = summary.predicates
+        self._refuse_large_closures()
         self.translation.inward(np.array(sorted({*summary.predicates, *summary.classes}), np.int64))
         large = [p for p, count in summary.predicates.items() if count > MAX_FACTS_REPLICATED]
         self._large = frozenset(self.translation.inward(np.array(large, np.int64)).tolist())
+
+    def _refuse_large_closures(self) -> None:
+        """Raise ``CannotCut`` if a relation with many facts is transitive."""
+        if any(self._counts[predicate] > MAX_EDGES_EXCHANGED for predicate in self._schema.closed()):
+            raise CannotCut("a relation with many facts is transitive")
 
     def _cut(self, *, is_strict: bool) -> tuple[tuple[CompiledRule, ...], Work]:
         """The rules that read values of literals, and what tasks need. Raises ``CannotCut``."""
@@ -273,6 +279,7 @@ class PartitionedEvaluation:
             self._schema.add(more)
             if self._followed is not None and not self._has_derived(more):
                 self._followed = None
+        self._refuse_large_closures()
         has_equal = self._values is not None and self._values.may_be_equal()
         return cut_program(
             self._schema,
