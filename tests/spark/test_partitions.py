@@ -104,6 +104,7 @@ class LocalRounds:
             own,
             outline,
             large=frozenset(),
+            pairs=self._pairs,
             has_equal_literals=False,
             is_strict=is_strict,
         )
@@ -132,6 +133,9 @@ class LocalRounds:
         self.stage = FIRST if added is None else FOLLOWING
         self.rounds = 0
         self.sample: list[list[int]] = []
+
+    def _pairs(self, _: int) -> int:
+        return self.explicit.fact_count() ** 2
 
     def run(self) -> set[TextTriple]:
         """All inferred facts."""
@@ -488,6 +492,19 @@ def test_keys_are_joined_in_steps() -> None:
         rounds.work.steps
         and ("<http://e/x>", "<http://www.w3.org/2002/07/owl#sameAs>", "<http://e/y>") in found
     )
+
+
+def test_steps_that_would_multiply_are_joins() -> None:
+    """Most pairs of persons agree in a property such as their gender."""
+    program = parse_program(
+        f"{PREFIXES} [?x, :twin, ?y] :- [?x, :p, ?v], [?y, :p, ?v], [?x, :q, ?w], [?y, :q, ?w] ."
+    )
+    facts = triples("[:a, :p, :v] . [:b, :p, :v] . [:a, :q, :w] . [:b, :q, :w] .")
+    assert derived(facts, program, 2)[0] == closed_here(facts, program)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program_cut, "MAX_PAIRS_OF_STEP", 15)
+        with pytest.raises(CannotCut, match="16 pairs agree in it"):
+            derived(facts, program, 2)
 
 
 def test_equal_terms_are_replaced_in_facts_of_many_predicates() -> None:

@@ -286,9 +286,16 @@ class PartitionedEvaluation:
             dictionary,
             outline,
             large=self._large,
+            pairs=self._pairs,
             has_equal_literals=has_equal,
             is_strict=is_strict,
         )
+
+    def _pairs(self, predicate: int) -> int:
+        """The number of pairs of explicit facts of a predicate that have one object."""
+        facts = self._data.explicit.where(f"predicate = {self.translation.id(predicate)}")
+        squares = facts.groupBy("object").count().selectExpr("sum(count * count) AS pairs")
+        return int(squares.collect()[0].pairs or 0)
 
     def _has_derived(self, facts: Candidates) -> bool:
         """Whether the data set that is followed has inferred some facts already."""

@@ -38,7 +38,7 @@ If tasks come upon any, the program is cut again, strictly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,8 +73,8 @@ from corollary.language import (
 )
 from corollary.language.model import Reserved
 from corollary.loaders.spark.schema import Schema
-from corollary.loaders.spark.step_rules import in_steps
-from corollary.loaders.spark.tuning import MAX_RULES_CUT
+from corollary.loaders.spark.step_rules import agreeing, in_steps
+from corollary.loaders.spark.tuning import MAX_PAIRS_OF_STEP, MAX_RULES_CUT
 from corollary.plan.delta_plans import full_plan
 from corollary.plan.steps import Age
 from corollary.program.compile import CompiledRule
@@ -140,6 +140,7 @@ def cut_program(
     outline: Candidates,
     *,
     large: Set[int],
+    pairs: Callable[[int], int],
     has_equal_literals: bool,
     is_strict: bool,
 ) -> ProgramCut:
@@ -147,10 +148,11 @@ def cut_program(
 
     ``dictionary`` is a copy of the schema's, and gets more terms. ``outline`` are the explicit facts with
     ``ANY_RESOURCE`` and ``ANY_LITERAL`` in place of the terms that the schema does not know. Facts of the
-    predicates ``large`` are not replicated. ``has_equal_literals``: there are SAME_VALUE facts.
-    ``is_strict``: nothing is to be watched for.
+    predicates ``large`` are not replicated. ``pairs`` gives the number of pairs of facts of a predicate that
+    have one object. ``has_equal_literals``: there are SAME_VALUE facts. ``is_strict``: nothing is to be
+    watched for.
     """
-    cutting = _Cutting(schema, dictionary, large)
+    cutting = _Cutting(schema, dictionary, large, pairs)
     more = cutting.outline_of_values(has_equal_literals=has_equal_literals)
     for predicate, parts in more.items():
         outline.setdefault(predicate, []).extend(parts)
@@ -160,9 +162,11 @@ def cut_program(
 class _Cutting:
     """The state while a program is cut: the closed outline, and the rules for partitions so far."""
 
-    def __init__(self, schema: Schema, dictionary: TermDictionary, large: Set[int]) -> None:
+    def __init__(
+        self, schema: Schema, dictionary: TermDictionary, large: Set[int], pairs: Callable[[int], int]
+    ) -> None:
         self._on_driver = schema.on_driver
-        self._large = large
+        self._large, self._pairs = large, pairs
         self._dictionary = dictionary
         self._rdf_type = schema.compiled.rdf_type
         self._uses_values = bool(schema.compiled.predicates() & schema.on_driver.values)
@@ -352,10 +356,18 @@ class _Cutting:
             steps = in_steps(self._instance(form, filters, ids, ()), self._step)
             if steps is None:
                 raise CannotCut(f"{called(form)} joins facts that have no subject or object in common")
+            self._refuse_many_pairs(form, steps)
             for rule in steps:
                 bare = _without_filters(rule)
                 (step,) = CompiledProgram(Program((bare,)), self._dictionary).rules
                 self._take(rule, step, Batch.start())
+
+    def _refuse_many_pairs(self, form: CompiledRule, steps: Iterable[Rule]) -> None:
+        """Refuse steps that make facts of all pairs of terms that agree in a property, if these are many."""
+        for name in sorted({constant_text(predicate) for step in steps for predicate in agreeing(step)}):
+            count = self._pairs(self._dictionary.encode(name))
+            if count > MAX_PAIRS_OF_STEP:
+                raise CannotCut(f"{called(form)} joins {name} in steps, and {count:,} pairs agree in it")
 
     def _step(self) -> IRI:
         self._steps.append(IRI(f"corollary:step:{len(self._steps)}"))

@@ -43,6 +43,17 @@ def in_steps(rule: Rule, name: Callable[[], IRI]) -> list[Rule] | None:
     return [*steps, replace(rule, body=(*triples, *filters))]
 
 
+def agreeing(rule: Rule) -> set[IRI]:
+    """The predicates of which a rule joins two facts by their objects, as a key does."""
+    triples = [element for element in rule.body if isinstance(element, Triple)]
+    pairs = combinations([(t.predicate, t.object) for t in triples], 2)
+    return {
+        p
+        for (p, end), other in pairs
+        if (p, end) == other and isinstance(end, Variable) and isinstance(p, IRI)
+    }
+
+
 def _steps(triples: list[Triple], used: set[Variable]) -> Iterator[tuple[list[Triple], list[Variable]]]:
     """Triples that share a variable: all that have it, or two. With the variables that are left of them."""
     for shared in sorted(set.union(*map(_ends, triples)), key=lambda v: v.name):

@@ -91,6 +91,10 @@ MAX_FACTS_REPLICATED = 1_000_000
 """Explicit facts of a predicate that every partition gets at most. Not tuned: a bound on the memory of a
 task, 8 MB and as much for what follows."""
 
+MAX_PAIRS_OF_STEP = 20_000_000
+"""Pairs of explicit facts with one object at most, where a step of a join makes facts of them. Not tuned: a
+bound on the memory of all tasks, 320 MB in both orders."""
+
 MAX_EDGES_EXCHANGED = 1_000_000
 """Explicit facts of a relation up to which its transitive closure is found by exchanges. Not tuned: in a
 partition it joins all predecessors of a node with all successors."""
