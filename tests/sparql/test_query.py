@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rdflib
 import rdflib.plugins.sparql as sparql
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -485,6 +486,9 @@ def test_literals_of_a_text_keep_their_lexical_form() -> None:
         ):
             assert native(graph, query) == [(URIRef(f"urn:s{number}"),)]
     assert native(graph, "SELECT (01 AS ?n) {}") == [(Literal(1),)]  # numbers without quotes: as in rdflib
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rdflib, "NORMALIZE_LITERALS", False)
+        assert native(graph, "SELECT (001 AS ?n) {}") == [(Literal("001", datatype=XSD.integer),)]
 
 
 def test_construct_leaves_out_what_is_no_triple() -> None:

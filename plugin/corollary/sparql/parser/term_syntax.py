@@ -253,7 +253,10 @@ class TermParser(Cursor):
 def _literal(quotes: int, language: str | None, datatype: URIRef | None, word: str) -> Literal:
     """The literal of a token without escapes, with a number of quotation marks.
 
-    As in rdflib, a number without quotation marks is normalised, and a text keeps its lexical form.
+    As in rdflib, a text keeps its lexical form, and a number without quotation marks is normalised, unless
+    ``rdflib.NORMALIZE_LITERALS`` says otherwise.
     """
     text = word[quotes : len(word) - quotes]
-    return Literal(text, lang=language) if language else typed_literal(text, datatype, normalize=not quotes)
+    if language:
+        return Literal(text, lang=language)
+    return typed_literal(text, datatype, normalize=False if quotes else None)
