@@ -111,19 +111,7 @@ class LocalRounds:
         self.program = cut.program
         ids = task_ids(tables, own)
         slots = tuple(10 * n + 7 for n in range(partitions))
-        self.work = Work(
-            cut.program,
-            own,
-            ids,
-            cut.everywhere,
-            cut.copies,
-            cut.replicas,
-            cut.steps,
-            cut.away,
-            cut.internal,
-            cut.watched,
-            slots,
-        )
+        self.work = Work.of(cut, ids, slots)
         starts = empty_rows(EXPLICIT, slots)
         if added is None:
             rows = [*self.work.cut(EXPLICIT)(self._halves(batch))]

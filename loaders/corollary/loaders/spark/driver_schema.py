@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corollary.columns.pairs import seconds
+from corollary.columns.pairs import among, seconds
 from corollary.kernels.sorted import Keys
 from corollary.language import Program
 from corollary.modules.registry import MODULES
@@ -82,7 +82,7 @@ class DriverSchema:
     def only(self, predicate: int, keys: Keys) -> Keys:
         """The facts of a predicate that are schema."""
         if predicate == self.rdf_type:
-            return keys[np.isin(seconds(keys), np.array(sorted(self.classes), np.uint32))]
+            return keys[among(seconds(keys), np.array(sorted(self.classes), np.uint32))]
         return keys if predicate in self.predicates else keys[:0]
 
     def is_local(self, rule: CompiledRule) -> bool:

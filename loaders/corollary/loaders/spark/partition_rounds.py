@@ -127,7 +127,6 @@ class PartitionedEvaluation:
         self.rounds = 0
         self.inferred = 0
         self._sample: list[Fact] = []
-        self._large: frozenset[int] = frozenset()
         self._counts: Counter[int] = Counter()
         self._values: Values | None = None
         self._news: list[Derived] = []
@@ -233,8 +232,6 @@ class PartitionedEvaluation:
         self._counts = summary.predicates
         self._refuse_large_closures()
         self.translation.inward(np.array(sorted({*summary.predicates, *summary.classes}), np.int64))
-        large = [p for p, count in summary.predicates.items() if count > MAX_FACTS_REPLICATED]
-        self._large = frozenset(self.translation.inward(np.array(large, np.int64)).tolist())
 
     def _refuse_large_closures(self) -> None:
         """Raise ``CannotCut`` if a relation with many facts is transitive."""
@@ -252,20 +249,7 @@ class PartitionedEvaluation:
             if data.counts[kind] + len(self.translation.new) + cut.dictionary.count(kind) > INDEX_MASK:
                 raise CannotCut("there are too many terms")
         ids = task_ids(self.translation.tables(), cut.dictionary)
-        work = Work(
-            cut.program,
-            cut.dictionary,
-            ids,
-            cut.everywhere,
-            cut.copies,
-            cut.replicas,
-            cut.steps,
-            cut.away,
-            cut.internal,
-            cut.watched,
-            self._slots,
-        )
-        return cut.of_values, work
+        return cut.of_values, Work.of(cut, ids, self._slots)
 
     def _program_cut(self, *, is_strict: bool) -> ProgramCut:
         tables = self.translation.tables()
@@ -280,12 +264,13 @@ class PartitionedEvaluation:
             if self._followed is not None and not self._has_derived(more):
                 self._followed = None
         self._refuse_large_closures()
+        large = np.array([p for p, count in self._counts.items() if count > MAX_FACTS_REPLICATED], np.int64)
         has_equal = self._values is not None and self._values.may_be_equal()
         return cut_program(
             self._schema,
             dictionary,
             outline,
-            large=self._large,
+            large=frozenset(self.translation.inward(large).tolist()),
             pairs=self._pairs,
             has_equal_literals=has_equal,
             is_strict=is_strict,

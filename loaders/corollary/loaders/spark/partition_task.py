@@ -7,7 +7,7 @@ Everything that a task knows it reads from rows; everything that it finds out le
 |---|---|
 | ``explicit`` | explicit facts at home in the partition |
 | ``added`` | explicit facts at home in the partition that a closed data set lacks, whose change is followed |
-| ``internal`` | inferred facts at home in the partition |
+| ``own`` | inferred facts at home in the partition |
 | ``kept`` | other facts that the partition has derived, so that it hands out none twice |
 | ``sent`` | facts at home in the partition that another one derived |
 | ``report`` | none: the counts of a round, and a sample of the new facts, as JSON |
@@ -20,6 +20,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,9 @@ from corollary.loaders.spark.tuning import FACTS_PER_SAMPLE, MAX_BYTES_PER_ROW
 from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.modules.module import ModuleRejectsRule
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
+
+if TYPE_CHECKING:
+    from corollary.loaders.spark.program_cut import ProgramCut
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -80,6 +84,23 @@ class Work:
     internal: range
     watched: frozenset[int]
     slots: tuple[int, ...]
+
+    @staticmethod
+    def of(cut: ProgramCut, ids: TaskIds, slots: tuple[int, ...]) -> Work:
+        """The work for a cut. ``ids`` are over its dictionary."""
+        return Work(
+            cut.program,
+            cut.dictionary,
+            ids,
+            cut.everywhere,
+            cut.copies,
+            cut.replicas,
+            cut.steps,
+            cut.away,
+            cut.internal,
+            cut.watched,
+            slots,
+        )
 
     def digest(self) -> str:
         """A checksum. Rows of tasks whose work has the same checksum mean the same."""

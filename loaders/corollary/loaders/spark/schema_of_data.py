@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.columns import Candidates, TripleIndex
-from corollary.columns.pairs import difference, distinct, firsts, seconds
+from corollary.columns import Candidates
+from corollary.columns.pairs import among, difference, distinct, firsts, seconds
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, sizes
 from corollary.loaders.spark.driver_schema import DriverSchema
@@ -28,20 +28,19 @@ def schema_of_data(
     ``outline`` has facts over ``dictionary``, which extends the schema's by ``others``: the terms that stand
     for others.
     """
-    index = TripleIndex()
-    for predicate in schema.index.all_predicates():
-        index.add_new(predicate, [schema.index.keys(predicate)])
+    index = schema.index.snapshot()
     for predicate, parts in outline.items():
-        index.add_new(predicate, [difference(distinct(np.concatenate(parts)), index.keys(predicate))])
+        index.add_new(predicate, parts)
     context, found = ExecutionContext(dictionary), Candidates()
     for rule in schema.compiled.rules:
         if _reads_one_fact(rule, schema.on_driver):
             emit(rule.heads, run(full_plan(rule, sizes(index)), {Age.ALL: index}, rule, context), found)
+    unknown = np.array(sorted(others), np.uint32)
     new: Candidates = {}
     for predicate, parts in found.items():
         keys = schema.on_driver.only(predicate, distinct(np.concatenate(parts)))
         keys = difference(keys, schema.index.keys(predicate))
-        keys = keys[~(np.isin(firsts(keys), [*others]) | np.isin(seconds(keys), [*others]))]
+        keys = keys[~(among(firsts(keys), unknown) | among(seconds(keys), unknown))]
         if keys.size and predicate not in others:
             new[predicate] = [keys]
     return new
