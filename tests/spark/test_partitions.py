@@ -26,7 +26,20 @@ from tests.strategies import thorough
 from corollary.columns import TripleIndex
 from corollary.evaluate import materialise
 from corollary.evaluate.engine import Engine
-from corollary.language import RDF_TYPE, Builtin, Call, Filter, Program, Rule, Triple, Variable, parse_program
+from corollary.language import (
+    IRI,
+    OWL,
+    RDF_TYPE,
+    RDFS,
+    Builtin,
+    Call,
+    Filter,
+    Program,
+    Rule,
+    Triple,
+    Variable,
+    parse_program,
+)
 from corollary.loaders.encoded_format import COLUMNS, INFERRED
 from corollary.loaders.spark import packed_facts, program_cut
 from corollary.loaders.spark.driver_schema import DriverSchema
@@ -79,11 +92,16 @@ class LocalRounds:
         *,
         is_strict: bool,
         added: frozenset[Fact] | None = None,
+        of_data: frozenset[TextTriple] = frozenset(),
     ) -> None:
+        """``of_data`` are schema facts that follow from data, as earlier rounds have found."""
         self.everywhere = TermDictionary()
         self.explicit = load({*facts, *(added or ())}, self.everywhere)
         schema = self._schema(program)
         dictionary = schema.compiled.dictionary
+        self.of_data = set(of_data)
+        for subject, name, value in (map(dictionary.encode, fact) for fact in sorted(of_data)):
+            schema.engine.add({name: [np.array([subject << 32 | value], np.uint64)]})
         tables = self._tables(dictionary)
         batch = self._batch(self.explicit)
         known = np.sort(np.concatenate(tables))
@@ -91,7 +109,6 @@ class LocalRounds:
         own = dictionary.copied()
         outline = local_outline(found, tables, own)
         others = frozenset(map(own.encode, (ANY_RESOURCE, ANY_LITERAL)))
-        self.of_data: set[TextTriple] = set()
         while more := schema_of_data(cast(Schema, schema), own, outline, others):
             schema.engine.add(more)
             self.of_data |= {
@@ -132,8 +149,9 @@ class LocalRounds:
             close = self.work.close(LATER if self.rounds else self.stage)
             new = [batch for rows in self.rows.values() for batch in close(iter(rows))]
             reports = [json.loads(b["content"][0].as_py()) for b in new if b["what"][0].as_py() == REPORT]
-            if any(report["is_void"] for report in reports):
-                raise VoidCut
+            schema = [fact for report in reports for fact in report["schema"]]
+            if schema or any(report["is_void"] for report in reports):
+                raise VoidCut(schema)
             self.sample += [fact for report in reports for fact in report["sample"]]
             kept = [] if not self.rounds else [b for b in self._all() if b["what"][0].as_py() != SENT]
             own += [batch for batch in new if batch["what"][0].as_py() == OWN]
@@ -267,8 +285,17 @@ def derived(
     added: frozenset[Fact] | None = None,
 ) -> tuple[set[TextTriple], int]:
     """What partitions derive, and the number of rounds. Raises ``CannotCut``, ``VoidCut``."""
-    rounds = LocalRounds(facts, program, partitions, is_strict=is_strict, added=added)
-    return rounds.run(), rounds.rounds
+    known: frozenset[TextTriple] = frozenset()
+    while True:
+        rounds = LocalRounds(facts, program, partitions, is_strict=is_strict, added=added, of_data=known)
+        try:
+            return rounds.run(), rounds.rounds
+        except VoidCut as void:
+            decode = rounds.everywhere.decode
+            more = {(decode(s), decode(p), decode(o)) for p, s, o in void.schema}
+            if more <= known:
+                raise
+            known |= more
 
 
 def check(facts: frozenset[Fact], program: Program, partitions: int, max_rules: int = MAX_RULES_CUT) -> None:
@@ -424,6 +451,81 @@ def test_data_may_say_what_the_schema_is() -> None:
     found, _ = derived(CHAIN, program, 3)
     assert found == closed_here(CHAIN, program)
     assert ("<http://e/n3>", "<http://e/all>", "<http://e/n4>") in found
+
+
+def schema_rules() -> st.SearchStrategy[Rule]:
+    """A rule that concludes one schema fact about properties or classes from data."""
+    names = st.sampled_from(some.UPPER.properties * 2 + some.LOWER.properties)
+    classes = st.sampled_from(some.BOTH.classes)
+    kinds = [IRI(f"{OWL}{kind}Property") for kind in ("Symmetric", "Transitive", "InverseFunctional")]
+    above, below = IRI(f"{RDFS}subPropertyOf"), IRI(f"{RDFS}subClassOf")
+    ends = st.sampled_from([IRI(f"{RDFS}{name}") for name in ("domain", "range")])
+    heads = st.one_of(
+        st.builds(Triple, names, st.just(above), names),
+        st.builds(Triple, names, ends, classes),
+        st.builds(Triple, classes, st.just(below), classes),
+        st.builds(Triple, names, st.just(RDF_TYPE), st.sampled_from(kinds)),
+    )
+    bodies = st.lists(st.builds(Triple, st.sampled_from((X, Y)), names, st.just(Z)), min_size=1, max_size=2)
+    return st.builds(lambda head, body: Rule((head,), tuple(body)), heads, bodies)
+
+
+@thorough(300)
+@given(
+    some.sets_of(some.plain_facts, 16),
+    some.sets_of(some.plain_facts, 4),
+    ontology.ontologies(ontology.rdfs_axioms, ontology.meta_axioms, max_size=2),
+    some.lists_of(some.positive_rules(some.LOWER, some.UPPER), 1, 3),
+    some.lists_of(schema_rules(), 0, 2),
+    st.sampled_from(("rdfs", "rdfs", "rdfs-plus", "owl2rl")),
+    counts,
+)
+def test_data_lead_to_schema_facts(
+    data: frozenset[Fact],
+    more: frozenset[Fact],
+    schema: frozenset[Fact],
+    rules: list[Rule],
+    others: list[Rule],
+    profile: str,
+    count: int,
+) -> None:
+    """Facts of terms that the program names. After additions of data, too."""
+    base = without_values(load_profile(profile))
+    program = Program((*base, *rules, *others), base.prefixes)
+    facts = data | more | schema
+    for added in (None, more):
+        known = facts - (added or frozenset())
+        with suppress(CannotCut, SchemaChanges):
+            try:
+                found, _ = derived(known, program, count, added=added)
+            except VoidCut:
+                found, _ = derived(known, program, count, added=added, is_strict=True)
+            assert found == closed_here(facts, program)
+
+
+def test_new_properties_of_rules_are_properties() -> None:
+    """The program is cut again when a task finds the first of their facts."""
+    rules = parse_program(f"{PREFIXES} [?x, :far, ?z] :- [?x, :next, ?y], [?y, :next, ?z] .")
+    program = Program((*without_values(load_profile("rdfs")), *rules))
+    with pytest.raises(VoidCut):
+        LocalRounds(CHAIN, program, 3, is_strict=False).run()
+    found, _ = derived(CHAIN, program, 3)
+    assert found == closed_here(CHAIN, program)
+    assert ("<http://e/far>", f"<{RDFS}subPropertyOf>", "<http://e/far>") in found
+
+
+def test_expected_facts_fulfil_no_conditions() -> None:
+    """An outline shows that :A may become a subclass of :B. It does not, so no instance becomes one of :B."""
+    program = parse_program(
+        f"{PREFIXES} [:A, :below, :B] :- [?x, :next, ?y], [?y, :next, ?x] ."
+        "[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] ."
+        "[?x, :of, ?d] :- [?c, rdfs:subClassOf, ?d], [?y, a, ?c], [?x, :next, ?y] ."
+    )
+    facts = CHAIN | triples(":A[:n3] . :A[:n4] . [:below, rdfs:subPropertyOf, rdfs:subClassOf] .")
+    assert derived(facts, program, 3)[0] == closed_here(facts, program) == set()
+    facts |= triples("[:n1, :next, :n0] .")
+    found, _ = derived(facts, program, 3)
+    assert found == closed_here(facts, program) and len(found) == 4
 
 
 def test_long_chains_are_joined_in_steps() -> None:

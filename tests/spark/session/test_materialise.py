@@ -23,7 +23,7 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import materialise as materialise_here
 from corollary.kernels import announcing
 from corollary.kernels.announcing import ListingWarning
-from corollary.language import IRI, RDF_TYPE, Program, RuleError, UnstratifiableError, parse_program
+from corollary.language import IRI, RDF, RDF_TYPE, Program, RuleError, UnstratifiableError, parse_program
 from corollary.language.errors import InputError
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
@@ -31,6 +31,7 @@ from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import closures, evaluation, facts, joins, materialise, partition_rounds
 from corollary.loaders.spark.closures import components
 from corollary.loaders.spark.encoded_tables import largest_predicates, open_encoded
+from corollary.loaders.spark.materialise_tables import PARTITIONS
 from corollary.loaders.spark.program_cut import CannotCut
 from corollary.profiles import load_profile, profile_names
 from corollary.reasoner import Reasoner
@@ -429,6 +430,22 @@ def test_literals_that_only_heads_have(assert_same: AssertSame, tmp_path: Path, 
     dictionary = TermDictionary()
     explicit = read_index([tmp_path / "children.ttl"], dictionary)
     assert_same.on_index(explicit, dictionary, parse_program(CONCLUDING + more))
+
+
+def test_new_properties_of_rules_are_properties(spark: SparkSession, tmp_path: Path) -> None:
+    """Tasks find that the new property has facts, and the program is cut again."""
+    dictionary = TermDictionary()
+    children = "".join(f":n{n // 2} :child :n{n} . :n{n} :age {n} . " for n in range(1, 20))
+    (tmp_path / "family.ttl").write_text(f"@prefix : <http://e/> . {children}")
+    explicit = read_index([tmp_path / "family.ttl"], dictionary)
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
+    rules = "[?x, :grandchild, ?z] :- [?x, :child, ?y], [?y, :child, ?z] ."
+    base = load_profile("rdfs")
+    program = Program((*base, *parse_program(f"PREFIX : <http://e/> {rules}")), base.prefixes, "family")
+    found, method = closed_on_spark(spark, tmp_path / "set", program, 2)
+    assert (found, method) == (closed_here(tmp_path / "set", program), PARTITIONS)
+    is_property = ("<http://e/grandchild>", f"<{RDF}type>", f"<{RDF}Property>")
+    assert is_property in found
 
 
 @few

@@ -66,6 +66,7 @@ from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.schema_of_data import schema_of_data
 from corollary.loaders.spark.storage import Storage
 from corollary.loaders.spark.tuning import (
+    MAX_CUTS,
     MAX_EDGES_EXCHANGED,
     MAX_FACTS_PER_PARTITION,
     MAX_FACTS_REPLICATED,
@@ -82,7 +83,11 @@ ANY = (2**32 - 2, 2**32 - 1)
 
 
 class VoidCut(Exception):
-    """Facts follow that were not expected when the program was cut."""
+    """Facts follow that were not known when the program was cut: schema facts, or, if none, watched ones."""
+
+    def __init__(self, schema: Sequence[Fact] = ()) -> None:
+        super().__init__(schema)
+        self.schema = schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +140,20 @@ class PartitionedEvaluation:
         self._of_values, self._work = self._cut(is_strict=False)
 
     def run(self) -> None:
-        """Apply rounds until no fact is sent. Raises ``CannotCut`` if the cut turns out to be void."""
-        try:
-            self._run()
-        except VoidCut:
-            self._notify("a rule has conclusions that were not expected: starting over")
+        """Apply rounds until no fact is sent. Raises ``CannotCut`` if cuts turn out to be void."""
+        is_strict = False
+        for _ in range(MAX_CUTS):
+            try:
+                self._run()
+                return
+            except VoidCut as void:
+                self._notify("facts follow that the rules were not cut for: starting over")
+                is_strict |= not void.schema
+                self._add_schema(self._inward(void.schema))
             self.rounds, self.inferred, self._sample, self._paths = 0, 0, [], []
-            self._folder = f"{self._folder}-strictly"
-            self._of_values, self._work = self._cut(is_strict=True)
-            self._run()
+            self._folder = f"{self._folder}-again"
+            self._of_values, self._work = self._cut(is_strict=is_strict)
+        raise CannotCut("data lead to schema facts, and these to others")
 
     def _run(self) -> None:
         starts = pa.Table.from_batches([empty_rows(EXPLICIT, self._slots)])  # so that each one is closed
@@ -199,8 +209,9 @@ class PartitionedEvaluation:
         """Report the last round. Returns the rows for the next one; none if nothing was sent."""
         last = range(self.rounds - 1, self.rounds)
         reports = [json.loads(bytes(row.content)) for row in self._read(last, f"what = '{REPORT}'").collect()]
-        if any(report["is_void"] for report in reports):
-            raise VoidCut
+        schema = sorted({tuple(fact) for report in reports for fact in report["schema"]})
+        if schema or any(report["is_void"] for report in reports):
+            raise VoidCut(schema)
         own, sent = (sum(report[what] for report in reports) for what in (OWN, SENT))
         self.inferred += own
         self._sample += [tuple(fact) for report in reports for fact in report["sample"]]
@@ -260,9 +271,7 @@ class PartitionedEvaluation:
         outline = local_outline(found, tables, dictionary)
         others = frozenset(map(dictionary.encode, (ANY_RESOURCE, ANY_LITERAL)))
         while more := schema_of_data(self._schema, dictionary, outline, others):
-            self._schema.add(more)
-            if self._followed is not None and not self._has_derived(more):
-                self._followed = None
+            self._add_schema(more)
         self._refuse_large_closures()
         large = np.array([p for p, count in self._counts.items() if count > MAX_FACTS_REPLICATED], np.int64)
         has_equal = self._values is not None and self._values.may_be_equal()
@@ -275,6 +284,18 @@ class PartitionedEvaluation:
             has_equal_literals=has_equal,
             is_strict=is_strict,
         )
+
+    def _inward(self, facts: Sequence[Fact]) -> Candidates:
+        """Facts of known terms, over the driver's dictionary."""
+        columns = np.array(facts, np.int64).reshape(-1, 3).T
+        predicates, subjects, objects = map(self.translation.inward, columns)
+        return {p: [keys] for p, keys in grouped(predicates, pack(subjects, objects))}
+
+    def _add_schema(self, facts: Candidates) -> None:
+        """Add what follows to the schema. If a data set that is followed lacks some, all is derived anew."""
+        self._schema.add(facts)
+        if self._followed is not None and not self._has_derived(facts):
+            self._followed = None
 
     def _pairs(self, predicate: int) -> int:
         """The number of pairs of explicit facts of a predicate that have one object."""

@@ -83,6 +83,7 @@ class Work:
     away: dict[int, int]
     internal: range
     watched: frozenset[int]
+    expected: dict[int, Keys]
     slots: tuple[int, ...]
 
     @staticmethod
@@ -99,6 +100,7 @@ class Work:
             cut.away,
             cut.internal,
             cut.watched,
+            cut.expected,
             slots,
         )
 
@@ -110,8 +112,10 @@ class Work:
             terms = self.dictionary.decode_all(range(first, first + self.dictionary.count(kind)))
             content.update("\n".join(("", *terms)).encode("utf-8", "surrogatepass"))
         content.update(self.ids.content())
-        for predicate, keys in sorted(self.everywhere.items()):
-            content.update(b"%d" % predicate + keys.tobytes())
+        for facts in (self.everywhere, self.expected):
+            for predicate, keys in sorted(facts.items()):
+                content.update(b"%d" % predicate + keys.tobytes())
+            content.update(b";")
         names = (self.copies, sorted(self.replicas), sorted(self.steps), self.away, self.internal)
         content.update(repr((names, sorted(self.watched), self.slots)).encode())
         return content.hexdigest()
@@ -174,7 +178,20 @@ class Work:
         more = own - everywhere if stage == FOLLOWING else Delta({})
         named = {self.away.get(p, p) for p in new.all_predicates()}.union(more.all_predicates())
         is_void = not self.watched.isdisjoint(named)
-        yield row(REPORT, target, json.dumps({"is_void": is_void, **self._report(found)}).encode())
+        schema = [*self._expected_in(new), *self._expected_in(more)]
+        report = {"is_void": is_void, "schema": schema, **self._report(found)}
+        yield row(REPORT, target, json.dumps(report).encode())
+
+    def _expected_in(self, facts: Delta) -> list[list[int]]:
+        """The facts that are expected schema, as global ids."""
+        found: list[list[int]] = []
+        for predicate, keys in facts.items():
+            name = self.away.get(predicate, predicate)
+            if name in self.expected:
+                expected = self.expected[name]
+                columns = self._columns(name, expected[among(expected, keys)])
+                found += np.stack(columns, axis=1).tolist()
+        return found
 
     def _stated(self, everywhere: Delta, target: int) -> Delta:
         """The facts that all partitions have, at their homes."""

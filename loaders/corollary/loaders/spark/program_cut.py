@@ -34,6 +34,10 @@ the facts.
 A rule such as ``[?y, owl:sameAs, ?z] :- [?x, :p, ?y], [?x, :p, ?z], FILTER(!sameTerm(?y, ?z))`` matches in
 every outline, and in few facts. At first it is left out of the outline, and its conclusions are *watched*.
 If tasks come upon any, the program is cut again, strictly.
+
+A rule may conclude schema facts from data: under ``rdfs``, that the new property of a user's rule is an
+``rdf:Property``. The outline shows which facts these may be. They are *expected*: the program is cut without
+them, and if tasks come upon some, these join the schema, and the program is cut again.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corollary.columns import FIRST_VIRTUAL, Candidates, Pairs, Relation, TripleIndex
-from corollary.columns.pairs import NO_KEYS, difference, firsts, seconds
+from corollary.columns.pairs import NO_KEYS, among, difference, firsts, seconds
 from corollary.evaluate import materialise
 from corollary.evaluate.engine import Engine
 from corollary.execute.batches import Batch
@@ -55,6 +59,7 @@ from corollary.kernels.sorted import Keys
 from corollary.language import (
     IRI,
     OWL,
+    RDF,
     Builtin,
     Call,
     Constant,
@@ -103,7 +108,7 @@ class ProgramCut:
     ``copies`` that are at home in all partitions, ``steps`` the predicates of steps (``step_rules``).
     ``internal`` has the ids of all these predicates, which only the cut uses.
     ``of_values`` are further rules: each has one atom, about values of literals. ``watched`` are predicates:
-    if facts of them follow, the cut is void.
+    if facts of them follow, the cut is void; so it is if some of the schema facts ``expected`` follow.
     """
 
     program: Program
@@ -116,6 +121,7 @@ class ProgramCut:
     internal: range
     of_values: tuple[CompiledRule, ...]
     watched: frozenset[int]
+    expected: dict[int, Keys]
 
 
 def constants(program: Program) -> Iterator[str]:
@@ -173,7 +179,9 @@ class _Cutting:
         self._lengths = schema.compiled.lengths
         self._schema = {p: schema.index.keys(p) for p in schema.index.all_predicates() if p < FIRST_VIRTUAL}
         self._any = dictionary.encode(ANY_RESOURCE)
-        dictionary.encode(ANY_LITERAL)
+        self._unknown = np.sort(np.array((self._any, dictionary.encode(ANY_LITERAL)), np.uint32))
+        self._cells = {dictionary.find(f"<{RDF}{name}>") for name in ("first", "rest")}
+        self._expected: dict[int, Keys] = {}
         rules = [rule for rule in schema.compiled.rules if rule.heads and rule.source.body]
         left = [rule for rule in rules if not self._on_driver.is_local(rule)]
         for rule in left:
@@ -200,6 +208,7 @@ class _Cutting:
         if any(self._new(closed, predicate).size for predicate in watched):
             return self.cut(outline, is_strict=True)
         self._check(closed)
+        closed = self._without_expected(closed)
         context = ExecutionContext(self._dictionary)
         for rule in self._written:
             for form in compiled.forms_of(_without_filters(rule)):
@@ -292,18 +301,29 @@ class _Cutting:
         return found
 
     def _check(self, closed: TripleIndex) -> None:
-        """Refuse what the outline shows: schema facts from data, and equality of literals."""
+        """Find the schema facts that are expected. Refuse those of unknown terms, and equal literals."""
         if len(closed.relation(self._any)):
             raise CannotCut("a rule concludes facts of properties that data name")
         for predicate in closed.predicates():
             keys = self._on_driver.only(predicate, closed.keys(predicate))
-            if difference(keys, self._schema.get(predicate, NO_KEYS)).size:
+            keys = difference(keys, self._schema.get(predicate, NO_KEYS))
+            is_unknown = among(firsts(keys), self._unknown) | among(seconds(keys), self._unknown)
+            if is_unknown.any() or (keys.size and predicate in self._cells):
                 raise CannotCut(f"data lead to schema facts: {self._dictionary.decode(predicate)}")
+            if keys.size:
+                self._expected[predicate] = keys
         same_as = self._dictionary.find(f"<{OWL}sameAs>")
         if self._uses_values and same_as is not None:
             keys = closed.keys(same_as)
             if (firsts(keys) >= FIRST_LITERAL).any() or (seconds(keys) >= FIRST_LITERAL).any():
                 raise CannotCut("literals may be equal: their values are compared pairwise")
+
+    def _without_expected(self, closed: TripleIndex) -> TripleIndex:
+        """The closed outline with no schema facts but those of the schema: guards match nothing else."""
+        relations = dict(closed.relations_of(closed.all_predicates()))
+        for predicate, keys in self._expected.items():
+            relations[predicate] = Relation(Pairs(difference(closed.keys(predicate), keys)))
+        return TripleIndex(relations)
 
     def _new(self, closed: TripleIndex, predicate: int) -> Keys:
         """The facts of a predicate in the outline that are not in the schema."""
@@ -459,7 +479,17 @@ class _Cutting:
         }
         of_values = tuple(self._about_values)
         return ProgramCut(
-            program, self._dictionary, everywhere, copies, replicas, steps, away, internal, of_values, watched
+            program,
+            self._dictionary,
+            everywhere,
+            copies,
+            replicas,
+            steps,
+            away,
+            internal,
+            of_values,
+            watched,
+            self._expected,
         )
 
 

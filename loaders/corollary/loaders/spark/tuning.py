@@ -87,6 +87,10 @@ million rows has four thousand."""
 MAX_RULES_CUT = 1000
 """Rules for partitions, where instances by guards are needed. Not tuned: every task compiles them."""
 
+MAX_CUTS = 4
+"""Times that a program is cut, before it is evaluated by joins. Not tuned: each may repeat all rounds; users'
+rules with new properties need two."""
+
 MAX_FACTS_REPLICATED = 1_000_000
 """Explicit facts of a predicate that every partition gets at most. Not tuned: a bound on the memory of a
 task, 8 MB and as much for what follows."""
