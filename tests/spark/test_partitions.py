@@ -6,6 +6,7 @@ What Spark adds is in ``test_materialise``: its own tables for ids, values of li
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import SimpleNamespace
@@ -44,7 +45,13 @@ from corollary.loaders.encoded_format import COLUMNS, INFERRED
 from corollary.loaders.spark import packed_facts, program_cut
 from corollary.loaders.spark.driver_schema import DriverSchema
 from corollary.loaders.spark.packed_facts import empty_rows, packed_rows, unpacked
-from corollary.loaders.spark.partition_rounds import ANY, VoidCut, local_outline, task_ids
+from corollary.loaders.spark.partition_rounds import (
+    ANY,
+    PartitionedEvaluation,
+    VoidCut,
+    local_outline,
+    task_ids,
+)
 from corollary.loaders.spark.partition_task import (
     ADDED,
     EXPLICIT,
@@ -61,7 +68,7 @@ from corollary.loaders.spark.partition_task import (
 from corollary.loaders.spark.program_cut import ANY_LITERAL, ANY_RESOURCE, CannotCut, cut_program
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.schema_of_data import schema_of_data
-from corollary.loaders.spark.tuning import MAX_RULES_CUT
+from corollary.loaders.spark.tuning import MAX_CUTS, MAX_RULES_CUT
 from corollary.profiles import load_profile
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram
 from corollary.terms.dictionary import BULK_KINDS, FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, TermDictionary
@@ -512,6 +519,30 @@ def test_new_properties_of_rules_are_properties() -> None:
     found, _ = derived(CHAIN, program, 3)
     assert found == closed_here(CHAIN, program)
     assert ("<http://e/far>", f"<{RDFS}subPropertyOf>", "<http://e/far>") in found
+
+
+def test_a_program_is_cut_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the last cut is void, too, it is not cut again, and nobody is told so."""
+    evaluation, called, said = object.__new__(PartitionedEvaluation), Counter[str](), list[str]()
+
+    def is_void(_: PartitionedEvaluation) -> None:
+        called["run"] += 1
+        raise VoidCut([(1, 2, 3)])
+
+    def cut(*_: object, is_strict: bool) -> tuple[()]:
+        assert not is_strict
+        called["cut"] += 1
+        return ((), None)  # type: ignore[return-value]
+
+    monkeypatch.setattr(PartitionedEvaluation, "_run", is_void)
+    monkeypatch.setattr(PartitionedEvaluation, "_cut", cut)
+    for name in ("_add_schema", "_inward"):
+        monkeypatch.setattr(PartitionedEvaluation, name, lambda *_: None)
+    evaluation._folder, evaluation._notify = "folder", said.append
+    with pytest.raises(CannotCut, match="data lead to schema facts"):
+        evaluation.run()
+    assert called == {"run": MAX_CUTS, "cut": MAX_CUTS - 1}  # the first cut is made before
+    assert len(said) == MAX_CUTS - 1
 
 
 def test_expected_facts_fulfil_no_conditions() -> None:

@@ -142,18 +142,19 @@ class PartitionedEvaluation:
     def run(self) -> None:
         """Apply rounds until no fact is sent. Raises ``CannotCut`` if cuts turn out to be void."""
         is_strict = False
-        for _ in range(MAX_CUTS):
+        for left in reversed(range(MAX_CUTS)):
             try:
                 self._run()
                 return
             except VoidCut as void:
+                if not left:
+                    raise CannotCut("data lead to schema facts, and these to others") from void
                 self._notify("facts follow that the rules were not cut for: starting over")
                 is_strict |= not void.schema
                 self._add_schema(self._inward(void.schema))
             self.rounds, self.inferred, self._sample, self._paths = 0, 0, [], []
             self._folder = f"{self._folder}-again"
             self._of_values, self._work = self._cut(is_strict=is_strict)
-        raise CannotCut("data lead to schema facts, and these to others")
 
     def _run(self) -> None:
         starts = pa.Table.from_batches([empty_rows(EXPLICIT, self._slots)])  # so that each one is closed
