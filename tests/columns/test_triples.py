@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.columns.drawn import Pair, column, sorted_keys, unpacked
 from tests.strategies import examples
 
-from corollary.columns import Pairs, TripleIndex
+from corollary.columns import KnownUnions, Pairs, TripleIndex
 from corollary.columns import triples as index_module
 from corollary.columns.triples import FIRST_VIRTUAL
 from corollary.columns.tuning import MAX_IDS_IN_TABLE
@@ -90,6 +90,28 @@ def test_difference(left: list[Triple], right: list[Triple]) -> None:
     assert_is(one.difference(other), real(set(left)) - set(right))
     assert_is(one, set(left))
     assert_is(other, set(right))
+
+
+@quick
+@given(st.lists(st.tuples(st.booleans(), st.lists(triples)), max_size=6), st.lists(triples))
+def test_known_unions(drawn: list[tuple[bool, list[Triple]]], few: list[Triple]) -> None:
+    """An index that changes, and at times those added to it: the union is the same as if it were new."""
+    index, others, more, unions = TripleIndex(), few, index_of(few), KnownUnions()
+    for is_other, batch in drawn:
+        if is_other:
+            others, more = batch, index_of(batch)
+        for predicate in {fact[1] for fact in batch}:
+            index.add_unknown(predicate, index_of(batch).relation(predicate).pairs())
+        for _ in range(2):
+            into = index.snapshot()
+            len(into.predicates_of_subjects())
+            unions.add(more, into)
+            expected = {*facts_of(index, legal=False), *facts_of(index_of(others), legal=False)}
+            assert {*facts_of(into, legal=False)} == expected
+            assert len(into) == len(into.legal())
+            assert {*into.predicates_of_subjects().pairs().keys.tolist()} >= {
+                s << 32 | p for s, p, _ in expected
+            }
 
 
 def test_many_predicates() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from rdflib import RDF, RDFS, Graph, Namespace
+from rdflib import RDF, RDFS, XSD, Graph, Literal, Namespace
 
 from corollary.maintain import Report
 from corollary.store import CorollaryStore
@@ -99,3 +99,29 @@ def test_modules_tell_what_became_of_their_candidates() -> None:
     assert lines["explicit"] == (2, 0, 2)
     assert lines["inclusion"] == (4, 1, 3)
     assert lines["proofs"] == (0, 0, 0)
+
+
+def test_what_follows_otherwise_in_one_step_is_no_candidate() -> None:
+    """[x, p, y] goes: x is a B as well because x is an A. The literal stays because y has it, too."""
+    graph = Graph(CorollaryStore(rules="owl2rl"))
+    store = graph.store
+    assert isinstance(store, CorollaryStore)
+    graph.add((EX.A, RDFS.subClassOf, EX.B))
+    graph.add((EX.p, RDFS.domain, EX.B))
+    graph.add((EX.q, RDFS.range, XSD.string))
+    for triple in (
+        (EX.x, RDF.type, EX.A),
+        (EX.x, EX.p, EX.y),
+        (EX.x, EX.q, Literal("1")),
+        (EX.y, EX.q, Literal("1")),
+    ):
+        graph.add(triple)
+    for triple in ((EX.x, EX.p, EX.y), (EX.x, EX.q, Literal("1"))):
+        assert triple in graph
+        graph.remove(triple)
+        assert (EX.x, RDF.type, EX.B) in graph
+        report = store.last_maintenance()
+        assert report is not None and report.strategy == "backward/forward"
+        assert "proofs" not in [line.module for line in report.stages]
+    graph.remove((EX.x, RDF.type, EX.A))
+    assert (EX.x, RDF.type, EX.B) not in graph

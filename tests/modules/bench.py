@@ -144,6 +144,8 @@ class Bench:
         answer = self.terms.returned(self.module.rederive(*map(self.terms.index, (candidates, facts))))
         assert candidates & self.meaning.step(facts) <= answer, "rederive leaves something out"
         assert answer <= candidates & self.sound.closure(facts), "rederive invents something"
+        few = self.terms.returned(self.module.supported(*map(self.terms.index, (candidates, facts))))
+        assert few <= answer, "supported invents something"
         return answer
 
     def carry(self, wanted: set[Fact], facts: set[Fact], recent: set[Fact]) -> None:

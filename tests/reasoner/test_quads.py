@@ -100,6 +100,9 @@ def test_the_union_shares_the_relation_of_a_graph_that_has_all_facts() -> None:
     store = store.changed(of_columns([], [(0, 5, 5, 6)]))
     assert store.union.relation(5) is store.graphs[0].relation(5)
     check(store, {(0, 1, 5, 2), (0, 5, 5, 6)})
+    store = store.changed(of_columns([(0, 1, 5, 2)], []))
+    assert store.union.relation(5) is store.graphs[0].relation(5)
+    check(store, {(0, 5, 5, 6)})
 
 
 @given(rows, st.integers(0, 9), rows)

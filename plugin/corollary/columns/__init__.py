@@ -1,6 +1,6 @@
 """Facts as sorted columns: pairs, relations, the triple index, and sets of changed facts."""
 
-from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.columns.delta import NOTHING, Candidates, Delta, KnownUnions
 from corollary.columns.pairs import Pairs
 from corollary.columns.relation import EMPTY, Relation
 from corollary.columns.triples import FIRST_VIRTUAL, Columns, TripleIndex, grouped
@@ -12,6 +12,7 @@ __all__ = [
     "Candidates",
     "Columns",
     "Delta",
+    "KnownUnions",
     "Pairs",
     "Relation",
     "TripleIndex",

@@ -93,6 +93,10 @@ class Delta(TripleIndex):
         found = {p: relation for p, relation in self._relations.items() if relation.is_compressed}
         return _shared(found) if found else NOTHING
 
+    def is_as(self, other: Delta) -> bool:
+        """Whether both have the same relations: as objects, not by their facts."""
+        return self._relations == other._relations
+
     def all_predicates(self) -> list[int]:
         """The predicates: all have facts."""
         return list(self._relations)
@@ -102,7 +106,10 @@ class Delta(TripleIndex):
         return sum([relation.size for relation in self._relations.values()])
 
     def __len__(self) -> int:
-        return sum([relation.size for relation in self._relations.values()])
+        size = 0
+        for relation in self._relations.values():  # often one: a sum would take longer
+            size += relation.size
+        return size
 
     def __bool__(self) -> bool:
         return bool(self._relations)
@@ -156,6 +163,25 @@ class Delta(TripleIndex):
                 relation = Relation(Pairs(union(mine.pairs().keys, relation.pairs().keys)))
             found[predicate] = relation
         return _shared(found)
+
+
+class KnownUnions:
+    """Adds facts to indexes. The unions are kept, by predicate: the next time, most operands are the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Relation, Relation, Relation, Relation]] = {}
+
+    def add(self, more: TripleIndex, into: TripleIndex) -> None:
+        """Add facts, some of which may be present, to an index."""
+        for predicate in more.all_predicates():
+            mine, others = into.relation(predicate), more.relation(predicate)
+            known = self._known.get(predicate)
+            if known is not None and known[0] is mine and known[1] is others:
+                into.replace(predicate, known[2], known[3])
+                continue
+            new = Delta.of_relations({predicate: others}) - into
+            into.add_all(new)
+            self._known[predicate] = mine, others, into.relation(predicate), new.relation(predicate)
 
 
 def _shared(relations: dict[int, Relation]) -> Delta:

@@ -36,6 +36,8 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
     takes 2 to 65 ns per key, depending on the processor.
     """
+    if keys.size < 2:
+        return keys
     if keys.size <= MAX_KEYS_FOR_NP_SORT or (
         keys.size <= MIN_ELEMENTS_TO_COMPILE and not sort_by_digits.is_compiled
     ):

@@ -130,7 +130,7 @@ class Relation:
         has_literals = self._has_literals
         if has_literals is False:
             has_literals = new.has_second_from(FIRST_LITERAL)
-        if removed.keys.size:
+        if removed.keys.size and (new.keys.size > 1 or removed.has(int(new.keys[0]))):
             returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
         is_large = MIN_BASE_PER_OVERLAY * len(new) > len(base)
@@ -157,8 +157,11 @@ class Relation:
         if keys.size == self.size:
             return EMPTY
         base, added, removed = self._parts
-        from_added = Pairs(intersection(keys, added.keys))
-        from_base = lost.minus(from_added)
+        if keys.size == 1:
+            from_added, from_base = (lost, NO_PAIRS) if added.has(int(keys[0])) else (NO_PAIRS, lost)
+        else:
+            from_added = Pairs(intersection(keys, added.keys))
+            from_base = lost.minus(from_added)
         relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
         if self._legal >= 0:
             relation._legal = self._legal - int(keys.searchsorted(_FIRST_LITERAL_KEY))
@@ -422,18 +425,16 @@ class Relation:
         base, added, removed = self._parts
         if added is not NO_PAIRS and added.has_first(subject):
             return True
-        if not base.has_first(subject):
-            return False
-        return removed is NO_PAIRS or not removed.has_first(subject) or self.count_of_subject(subject) > 0
+        gone = 0 if removed is NO_PAIRS else removed.count_first(subject)
+        return base.count_first(subject) > gone if gone else base.has_first(subject)
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has the object."""
         base, added, removed = self._parts
         if added is not NO_PAIRS and added.has_second(value):
             return True
-        if not base.has_second(value):
-            return False
-        return removed is NO_PAIRS or not removed.has_second(value) or self.count_of_object(value) > 0
+        gone = 0 if removed is NO_PAIRS else removed.count_second(value)
+        return base.count_second(value) > gone if gone else base.has_second(value)
 
     @property
     def has_literals(self) -> bool:

@@ -44,6 +44,8 @@ Columns = tuple[Column, Column, Column]
 UINT16_VALUES = 1 << 16
 """The number of values of a 16-bit integer."""
 
+_IRI = int(Kind.IRI)  # compared in less time than a member of an enumeration
+
 FIRST_VIRTUAL = Kind.RESERVED << KIND_SHIFT
 """The smallest predicate id of a virtual relation. Variables are never bound to virtual relations."""
 
@@ -119,8 +121,8 @@ class TripleIndex:
 
     def present_among(self, predicates: Iterable[int]) -> list[int]:
         """Those of some predicates that have facts."""
-        get = self._relations.get
-        return [predicate for predicate in predicates if (found := get(predicate)) is not None and found.size]
+        relations = self._relations
+        return [predicate for predicate in predicates if predicate in relations and relations[predicate].size]
 
     def relations_of(self, predicates: Iterable[int]) -> dict[int, Relation]:
         """The relations of the given predicates, without those that never had facts in this index."""
@@ -279,10 +281,25 @@ class TripleIndex:
         if keys.size:
             self.remove_relation(predicate, Relation(Pairs(keys)))
 
-    def remove_relation(self, predicate: int, removed: Relation) -> None:
-        """As ``remove``, with the facts as a relation."""
+    def remove_with_part(self, part: TripleIndex, predicate: int, keys: Keys) -> None:
+        """Remove facts from a part of this index, and from this index. Precondition: the part has them.
+
+        If both share the relation, they still do afterwards.
+        """
+        if not keys.size:
+            return
+        removed, is_shared = Relation(Pairs(keys)), part.relation(predicate) is self.relation(predicate)
+        part.remove_relation(predicate, removed)
+        self.remove_relation(predicate, removed, part.relation(predicate) if is_shared else None)
+
+    def remove_relation(self, predicate: int, removed: Relation, rest: Relation | None = None) -> None:
+        """As ``remove``, with the facts as a relation. ``rest`` are the facts that stay, if known."""
         before = self.relation(predicate)
-        relation = before.less(removed) if removed.is_compressed else before.minus_present(removed.pairs())
+        relation = rest
+        if relation is None and removed.is_compressed:
+            relation = before.less(removed)
+        elif relation is None:
+            relation = before.minus_present(removed.pairs())
         if predicate >= FIRST_VIRTUAL:
             self._relations[predicate] = relation
             return
@@ -300,11 +317,9 @@ class TripleIndex:
 
     def _exchange(self, predicate: int, relation: Relation) -> None:
         """Put a relation in the place of another one, and count its legal facts instead."""
-        if self._legal_count is not None:
-            self._legal_count -= self.legal_count(predicate)
+        if self._legal_count is not None and predicate >> KIND_SHIFT == _IRI:
+            self._legal_count += relation.legal_count() - self.relation(predicate).legal_count()
         self._relations[predicate] = relation
-        if self._legal_count is not None:
-            self._legal_count += self.legal_count(predicate)
 
     def complete_from(self, predicates: Collection[int], other: TripleIndex) -> None:
         """As ``share``, where the other index has all facts of these predicates that stay."""
@@ -377,7 +392,7 @@ class TripleIndex:
 
     def legal_count(self, predicate: int) -> int:
         """The number of legal facts of a predicate: the predicate is an IRI, the subject no literal."""
-        return self.relation(predicate).legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+        return self.relation(predicate).legal_count() if predicate >> KIND_SHIFT == _IRI else 0
 
     def legal(self) -> TripleIndex:
         """The facts that RDF allows. Relations with no other facts are shared."""
@@ -447,7 +462,7 @@ def _beside(terms: Column, predicate: int) -> Keys:
 
 def _unknown(keys: Keys, known: Relation) -> Keys:
     """The keys that are not ``known``. Precondition: sorted and unique. So is the result."""
-    if known.is_compressed:
+    if known.is_compressed or keys.size == 1:
         return keys[~known.contains(keys)]
     base, added, removed = known.parts
     if len(added) or len(removed):

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from corollary.columns import Candidates, Delta, Relation, TripleIndex
+from corollary.columns import Candidates, Delta, KnownUnions, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint
@@ -76,7 +76,8 @@ class Engine:
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
     ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``routes``
-    what searches for proofs have looked up (``maintain.deletion.routes``).
+    what searches for proofs have looked up (``maintain.deletion.routes``). ``with_axioms`` and
+    ``with_schema_types`` make the facts that are proved when data is followed.
     ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
@@ -111,6 +112,7 @@ class Engine:
             self.context.take_answers(previous.context)
         self._modules = RuleModules(compiled, self._kinds, self.context)
         self.axioms = TripleIndex()
+        self.with_axioms, self.with_schema_types = KnownUnions(), KnownUnions()
         self.version = 0
         self.strata: list[SemiNaive] = []
         self.recursive: list[list[LeastValues]] = []
@@ -183,13 +185,13 @@ class Engine:
     def precedence(self, facts: TripleIndex) -> Precedence:
         """The precedence of predicates over ``facts``. Cached until rules, guards or predicates change."""
         known, assignments = self._precedence, self.assignments
-        guards, predicates = self.schema.of(facts), facts.all_predicates()
-        if known is None or not known.holds_for(assignments, guards, predicates):
+        guards = self.schema.of(facts)
+        if known is None or not known.holds_for(assignments, guards, facts):
             rows, schema = tables(self.context, facts), self.schema.predicates
             closing = {module.name for module in self._modules.modules if module.closes_premises}
             evaluated = [*assignments, *self._modules.variants]
             found = precedence_of(evaluated, facts, rows, schema, closing)
-            known = KnownPrecedence(found, tuple(assignments), guards, frozenset(predicates))
+            known = KnownPrecedence(found, tuple(assignments), guards, frozenset(facts.all_predicates()))
             self._precedence = known
         return known.precedence
 

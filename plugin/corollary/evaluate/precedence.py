@@ -120,15 +120,12 @@ class KnownPrecedence:
     guards: Delta
     predicates: frozenset[int]
 
-    def holds_for(
-        self, assignments: Collection[Assignment], guards: Delta, predicates: Iterable[int]
-    ) -> bool:
+    def holds_for(self, assignments: Collection[Assignment], guards: Delta, facts: TripleIndex) -> bool:
         """Whether it still holds: fewer predicates make no further rules live."""
         return (
-            self.predicates.issuperset(predicates)
+            (self.predicates >= facts.known_predicates or self.predicates.issuperset(facts.all_predicates()))
             and self.assignments == tuple(assignments)
-            and len(self.guards) == len(guards)
-            and not self.guards - guards
+            and (self.guards.is_as(guards) or (len(self.guards) == len(guards) and not self.guards - guards))
         )
 
 

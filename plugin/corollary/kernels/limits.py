@@ -80,11 +80,11 @@ class Limits:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        for item in fields(self):
+        for item in _FIELDS:
             given = getattr(self, item.name)
             if given is None:
                 continue
-            if isinstance(given, bool) or not isinstance(given, Real):
+            if type(given) not in (int, float) and (isinstance(given, bool) or not isinstance(given, Real)):
                 raise CorollaryError(f"{item.name}={given!r}: a limit is a number, or None for no limit")
             value: Any = given
             if not value >= 0:
@@ -141,6 +141,7 @@ def _number(name: str, text: str) -> float:
         raise CorollaryError(f"{name}={text}: a limit is a number, such as {_EXAMPLES[name]}") from None
 
 
+_FIELDS = fields(Limits)
 _COUNTED = "facts", "terms", "threads"
 """The limits that are whole numbers."""
 

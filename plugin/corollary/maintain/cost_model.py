@@ -62,7 +62,8 @@ def choose(
 
 def learnt_seconds(request: Request, strategy: str) -> float:
     """The estimate for a strategy, in seconds: its last measurement, scaled by the square root of |Δ⁻|."""
-    known, removed = _known(request, strategy) or _known(request, AT_FIRST), len(request.removed)
+    measured, removed, is_schema = request.engine.measured, len(request.removed), request.removes_schema
+    known = measured.get((strategy, is_schema)) or measured.get((AT_FIRST, is_schema))
     return SECONDS_AT_FIRST * sqrt(removed) if known is None else known[1] * sqrt(removed / known[0])
 
 

@@ -70,6 +70,9 @@ class LayerDeletion(Protocol):
         Asked again for a candidate that loses another derivation until then.
         """
 
+    def undecided(self, candidates: Delta) -> Delta:
+        """The candidates but for some that are seen to be proved, at little cost."""
+
     def unproved(self, candidates: Delta) -> Delta:
         """The facts to delete: candidates without a proof, and premises of theirs without a proof.
 
@@ -245,9 +248,9 @@ class _Transaction:
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
                     found = self._overdelete(module, facts, self._pending.pop(number), strategy)
-                    self._enqueue(found, number, layer, known, named)
+                    self._enqueue(found, number, layer, strategy, known, named)
             if strategy.order is not None:
-                self._release(layer, strategy.order, strategy.proved, known, named)
+                self._release(layer, strategy.order, strategy, known, named)
             if not self._work.has_candidates(layer):
                 break
         if deleted.all_predicates():
@@ -296,7 +299,7 @@ class _Transaction:
         self,
         layer: int,
         order: Precedence,
-        proved: TripleIndex,
+        strategy: LayerDeletion,
         known: Sequence[TripleIndex],
         named: dict[int, Delta],
     ) -> None:
@@ -306,14 +309,15 @@ class _Transaction:
             if module.holds_back:
                 least = self._work.least_level(layer, order)
                 with self._report.timed(self._layers.name(layer), module.name):
-                    found = module.release(self._index, partial(order.is_below, least), proved)
-                    self._enqueue(Delta.gathered(found), number, layer, known, named)
+                    found = module.release(self._index, partial(order.is_below, least), strategy.proved)
+                    self._enqueue(Delta.gathered(found), number, layer, strategy, known, named)
 
     def _enqueue(
         self,
         found: Delta,
         number: int,
         layer: int,
+        strategy: LayerDeletion,
         known: Sequence[TripleIndex],
         named: dict[int, Delta],
     ) -> None:
@@ -325,6 +329,9 @@ class _Transaction:
         if not (self._rules_are_applied and self._modules[number].concludes_facts):
             compressed = found.compressed()
             found = compressed | ((found - compressed) & self._index)
+        found = strategy.undecided(found)
+        if not found:
+            return
         found = self._work.enqueue_candidates(found, layer)
         named[number] = named.get(number, NOTHING) | found
 

@@ -127,18 +127,18 @@ class Workspace:
 
         For the data layer also the schema, if ``with_schema``. For the schema layer only schema facts.
         """
-        schema, axioms = self.engine.schema, Delta.of(self.engine.axioms)
+        schema, axioms = self.engine.schema, self.engine.axioms
         if layer == SCHEMA:
             proved = schema.of(self.request.explicit).snapshot()
-            proved.add_all(self.layers.split(axioms).get(SCHEMA, NOTHING) - proved)
+            proved.add_all(self.layers.split(Delta.of(axioms)).get(SCHEMA, NOTHING) - proved)
             return proved
         proved = self.request.explicit.snapshot()
-        for facts in (axioms, self.concluded.get(layer, NOTHING)):
-            if facts:
-                proved.add_all(facts - proved)
+        self.engine.with_axioms.add(axioms, proved)
+        if layer in self.concluded:
+            proved.add_all(self.concluded[layer] - proved)
         if with_schema and layer == DATA:
             proved.share(schema.predicates, self.index)
-            proved.add_all(schema.types_among(self.index) - proved)
+            self.engine.with_schema_types.add(schema.types_among(self.index), proved)
         return proved
 
     def _may_rederive(self, module: Module, number: int, deleted: Delta) -> bool:

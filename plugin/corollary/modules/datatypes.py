@@ -29,6 +29,7 @@ import numpy as np
 
 from corollary.columns import FIRST_VIRTUAL, Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
+    NO_COLUMN,
     NO_PAIRS,
     Pairs,
     among,
@@ -191,7 +192,7 @@ class Datatypes(Module):
         return len(deleted.relation(self._same_as)) > 0 or self._minds(deleted)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
-        """The virtual facts about literals in deleted facts.
+        """The virtual facts about literals in deleted facts, unless these are in ``proved`` facts, too.
 
         VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
         virtual facts if the module is wide, or if a deleted fact is of owl:sameAs.
@@ -202,8 +203,9 @@ class Datatypes(Module):
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         if self._is_wide or len(deleted.relation(self._same_as)):
             return Answer({predicate: [relation.pairs().keys] for predicate, relation in relations.items()})
-        literals = _literals(deleted).astype(np.uint32)
+        literals = _literals(deleted).astype(np.uint32) if relations else NO_COLUMN
         derived: Candidates = {}
+        literals = literals[~_occur(literals, proved)]
         for predicate, relation in relations.items() if literals.size else ():
             rows, others = relation.objects_of(literals)
             derived[predicate] = [pack(literals[rows], others)]
@@ -393,8 +395,7 @@ class Datatypes(Module):
     def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
         left = sorted(set(ids) - self._in_rules)
-        for predicate in facts.known_predicates & self._telling if left else ():
-            relation = facts.relation(predicate)
+        for relation in facts.relations_of(self._telling).values() if left else ():
             if relation.size:
                 left = [i for i in left if not (relation.has_object(i) or relation.has_subject(i))]
         return np.array(left, np.uint32)
@@ -411,8 +412,8 @@ class Datatypes(Module):
         """Whether ``facts`` make the module wide."""
         if self._interest is not Interest.IN_FACTS:
             return self._interest is Interest.IN_ALL
-        for predicate in facts.known_predicates & self._predicates:
-            relation, last = facts.relation(predicate), self._about_rdf_type.get(predicate)
+        for predicate, relation in facts.relations_of(self._predicates).items():
+            last = self._about_rdf_type.get(predicate)
             if last is None or last[0] is not relation:
                 term = np.array([self._rdf_type], np.uint32)
                 found = relation.has_subject(self._rdf_type) or bool(relation.has_objects(term)[0])
@@ -473,19 +474,18 @@ def _literals(facts: TripleIndex) -> Keys:
     return literals[literals < FIRST_VIRTUAL].astype(np.uint64)
 
 
+def _has_term(relation: Relation, literal: int) -> bool:
+    """Whether a literal occurs in a fact of a relation."""
+    if relation.has_literals and relation.has_object(literal):
+        return True
+    return relation.legal_count() < relation.size and relation.has_subject(literal)
+
+
 def _occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
     relations = [relation for _, relation in facts.relations()]
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
-        with_objects = [relation for relation in relations if relation.has_literals]
-        with_subjects = [relation for relation in relations if relation.legal_count() < len(relation)]
-        return np.array(
-            [
-                any(r.has_object(t) for r in with_objects) or any(r.has_subject(t) for r in with_subjects)
-                for t in terms.tolist()
-            ],
-            np.bool_,
-        )
+        return np.array([any(_has_term(r, term) for r in relations) for term in terms.tolist()], np.bool_)
     left = distinct(terms)
     for relation in sorted(relations, key=len, reverse=True):
         if left.size and relation.has_literals:

@@ -56,6 +56,8 @@ class _Known:
     column: Column
     few: frozenset[int] | None
     version: int
+    by_value: dict[int, ProbedRows] = field(default_factory=dict)
+    """The rows of single values that were looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,19 +187,32 @@ class GuardTables:
             return None
         atom = probe.atom
         values = recent.predicates if probe.variable == atom.p else recent.classes(atom.p)
-        starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
-        matched = (ends > starts).nonzero()[0]
-        if not matched.size:
-            return NONE
-        if matched.size == 1:
-            rows = known.rows.cut(int(starts[matched[0]]), int(ends[matched[0]]))
-        else:
-            rows = known.rows.take(spans(starts[matched], ends[matched]))
-        return ProbedRows(rows, values.size)
+        if values.size != 1:
+            return _rows_of(known, values)
+        value = int(values[0])
+        rows = known.by_value.get(value)
+        if rows is None:
+            if len(known.by_value) >= MAX_EXTENT_COMPARED:
+                known.by_value.clear()
+            rows = known.by_value[value] = _rows_of(known, values)
+        return rows
 
     def _known(self, probe: GuardProbe) -> _Known | None:
         assert self.probes.latest is self
         return self.probes.known(probe, self.facts) if probe.variable else None
+
+
+def _rows_of(known: _Known, values: Column) -> ProbedRows:
+    """The rows of a family's table with some values of the probe's variable."""
+    starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
+    matched = (ends > starts).nonzero()[0]
+    if not matched.size:
+        return NONE
+    if matched.size == 1:
+        rows = known.rows.cut(int(starts[matched[0]]), int(ends[matched[0]]))
+    else:
+        rows = known.rows.take(spans(starts[matched], ends[matched]))
+    return ProbedRows(rows, values.size)
 
 
 class Recent:

@@ -220,8 +220,9 @@ class Inclusion(Module):
         candidates: Candidates = {}
         for (source, inverse), terms in ends.items():
             left = _without_facts(terms, facts.relation(source), inverse=inverse)
-            types = _all_pairs(left, self._classes_of((source, inverse)))
-            candidates.setdefault(self._rdf_type, []).append(types)
+            if left.size:
+                types = _all_pairs(left, self._classes_of((source, inverse)))
+                candidates.setdefault(self._rdf_type, []).append(types)
         return candidates
 
     def _with_open_types(self, ends: Mapping[End, Column], proved: TripleIndex) -> dict[End, Column]:
@@ -269,6 +270,13 @@ class Inclusion(Module):
         if len(types):
             derived.setdefault(self._rdf_type, []).append(self._supported(types.pairs().keys, facts))
         return derived
+
+    def supported(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """Few types, most of which follow from others."""
+        types = candidates.relation(self._rdf_type)
+        if not 0 < types.size <= MAX_FACTS_ONE_BY_ONE or types.is_compressed:
+            return {}
+        return {self._rdf_type: [self._supported(types.pairs().keys, facts)]}
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts from which the closure derives a candidate, but for properties with only proved facts."""
@@ -468,7 +476,8 @@ def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Colum
     """The terms that are subject of no fact, or object of none (``inverse``)."""
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
         occurs = relation.has_object if inverse else relation.has_subject
-        return np.array([term for term in terms.tolist() if not occurs(term)], np.uint32)
+        rest = [term for term in terms.tolist() if not occurs(term)]
+        return terms if len(rest) == terms.size else np.array(rest, np.uint32)
     counted = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
     left: Column = terms[counted == 0]
     return left

@@ -412,6 +412,13 @@ class Module(Protocol):
         step is enough if its conclusions are feedback: then ``add`` takes the further steps.
         """
 
+    def supported(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """Some of the candidates that ``rederive`` returns: those that are found at little cost, if few.
+
+        Preconditions as for ``rederive``.
+        """
+        return {}
+
     @abstractmethod
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """Those of ``facts`` from which the candidates may be derived: the backward step of Backward/Forward.

@@ -172,7 +172,7 @@ class SemiNaive(Module):
         tables = self._probes.over(facts)
         live = self._live(self._triggers, deleted, tables, are_closed=self.concludes_facts)
         if self.concludes_facts:
-            live = (trigger for trigger in live if trigger.has_conclusions(facts))
+            live = [trigger for trigger in live if trigger.has_conclusions(facts)]
         return Answer(self._apply(live, tables, deleted))
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -249,11 +249,10 @@ class SemiNaive(Module):
 
     def _live(
         self, triggers: Triggers, recent: TripleIndex, tables: GuardTables, *, are_closed: bool = False
-    ) -> Iterator[Trigger]:
+    ) -> list[Trigger]:
         """The triggers that recent facts may match, by their predicates and classes."""
-        values = Recent(recent)
-        for live in triggers.live(recent, tables.facts, are_closed=are_closed):
-            yield from live.entered(tables, values)
+        values, found = Recent(recent), triggers.live(recent, tables.facts, are_closed=are_closed)
+        return [trigger for live in found for trigger in live.entered(tables, values)]
 
     def _apply(self, triggers: Iterable[Trigger], tables: GuardTables, recent: TripleIndex) -> Candidates:
         candidates: Candidates = {}

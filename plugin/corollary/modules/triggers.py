@@ -7,7 +7,7 @@ predicates that have facts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,7 +106,7 @@ class LiveTriggers:
     which it is not known that they have few values.
     """
 
-    __slots__ = ("_by_value", "_epoch", "_others", "_predicate", "_triggers", "_values")
+    __slots__ = ("_always", "_by_value", "_epoch", "_others", "_predicate", "_triggers", "_values")
 
     def __init__(self, predicate: int, triggers: Sequence[Trigger]) -> None:
         self._triggers = triggers
@@ -114,23 +114,24 @@ class LiveTriggers:
         self._epoch = -1
         self._by_value: dict[int, list[int]] = {}
         self._others: list[int] = []
+        self._always: Sequence[Trigger] = ()
         self._values: Column = np.empty(0, np.uint32)
 
-    def entered(self, tables: GuardTables, recent: Recent) -> Iterator[Trigger]:
+    def entered(self, tables: GuardTables, recent: Recent) -> Sequence[Trigger]:
         """The triggers that recent facts may match, by their predicates or objects."""
         if not self._triggers:
-            return
+            return ()
         if self._epoch != tables.probes.epoch:
             self._sort(tables)
-        chosen = self._others
         if self._by_value:
             values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
             if values.size > MAX_EXTENT_COMPARED:
                 values = self._values[among(self._values, values)]
             few = [value for value in values.tolist() if value in self._by_value]
-            chosen = sorted({*chosen}.union(*map(self._by_value.__getitem__, few)))
-        for number in chosen:
-            yield self._triggers[number]
+            if few:
+                chosen = {*self._others}.union(*map(self._by_value.__getitem__, few))
+                return [self._triggers[number] for number in sorted(chosen)]
+        return self._always
 
     def _sort(self, tables: GuardTables) -> None:
         """Note the values of the triggers."""
@@ -145,6 +146,7 @@ class LiveTriggers:
             else:
                 for value in few:
                     self._by_value.setdefault(value, []).append(number)
+        self._always = [self._triggers[number] for number in self._others]
         self._values = np.array([*self._by_value], np.uint32)
 
 
@@ -182,7 +184,7 @@ class Triggers:
 
     def live(
         self, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False
-    ) -> Iterable[LiveTriggers]:
+    ) -> list[LiveTriggers]:
         """The triggers that recent facts may match, and whose other atoms have predicates with ``facts``.
 
         ``are_closed``: the facts have all conclusions. So they have facts of the predicate of a head.
@@ -193,6 +195,7 @@ class Triggers:
             if len(self._live) >= MAX_PREDICATE_SETS_KEPT:
                 self._live = {}
             live = self._live[present, are_closed] = {}
+        chosen = []
         for predicate in (*recent.all_predicates(), OPEN):
             found = live.get(predicate)
             if found is None:
@@ -205,7 +208,8 @@ class Triggers:
                     )
                 ]
                 found = live[predicate] = LiveTriggers(predicate, triggers)
-            yield found
+            chosen.append(found)
+        return chosen
 
 
 def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:

@@ -185,9 +185,14 @@ class _Draft:
     def remove(self, graph: int, predicate: int, keys: Keys) -> None:
         index = self._index(graph)  # creates the graph: after +a, -a in one batch an empty graph stays
         deleted = keys[index.relation(predicate).contains(keys)]
-        index.remove(predicate, deleted)
         if graph in self.formulas:
+            index.remove(predicate, deleted)
             return
+        if not self.shared.relation(predicate).size:
+            self.union.remove_with_part(index, predicate, deleted)
+            self.lost.setdefault(predicate, []).append(deleted)
+            return
+        index.remove(predicate, deleted)
         was_shared = self.shared.relation(predicate).contains(deleted)
         last = deleted[~was_shared]
         self.union.remove(predicate, last)

@@ -137,6 +137,17 @@ class BackwardForwardLayer:
         names = order.modules_deriving(predicate)
         return bool(names) and not any(m.keeps_state for m in self._modules if m.name in names)
 
+    def undecided(self, candidates: Delta) -> Delta:
+        """The candidates but for those that a module sees to follow from proved facts.
+
+        Most single facts that lose a derivation have another one: none of them is searched for.
+        """
+        for module in self._routes.supporting if self.order is not None else ():
+            found, candidates = candidates.parted(module.supported(candidates, self.proved))
+            if any(candidates.relation(p).size for p in found.all_predicates()):
+                self.proved.add_all(found)  # proofs of the others may need them
+        return candidates
+
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without a proof, and premises of theirs without a proof.
 

@@ -143,6 +143,10 @@ class CountedLayer:
         """None."""
         return NOTHING
 
+    def undecided(self, candidates: Delta) -> Delta:
+        """All candidates."""
+        return candidates
+
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without derivations; at first all facts of the layer that go, candidates or not."""
         deleted, self._deleted = self._deleted, NOTHING

@@ -84,6 +84,10 @@ class DRedLayer:
         """None."""
         return NOTHING
 
+    def undecided(self, candidates: Delta) -> Delta:
+        """All candidates."""
+        return candidates
+
     def unproved(self, candidates: Delta) -> Delta:
         """All candidates."""
         return candidates
