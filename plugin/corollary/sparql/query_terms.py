@@ -53,7 +53,8 @@ class QueryTerms:
 
     def id_of(self, term: Node) -> int:
         """The id of a term, local if the store has none; of what is no RDF term, an id that no term has."""
-        if type(term) is URIRef and not self._own:  # no local term may be the same
+        is_iri = type(term) is URIRef
+        if is_iri and not self._own:  # no local term may be the same
             known = self._terms.find(term)
             if known is not None:
                 return known
@@ -63,7 +64,7 @@ class QueryTerms:
             text = repr(term)
         term_id = self._ids.get(text)
         if term_id is None:
-            term_id = self._terms.dictionary.find(text)
+            term_id = self._terms.find(term) if is_iri else self._terms.dictionary.find(text)
             if term_id is None and self._written is not None and text[0] == '"':
                 term_id = self._written.find(text)
             if term_id is None:

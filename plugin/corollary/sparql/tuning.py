@@ -107,6 +107,9 @@ cache."""
 MAX_CHARACTERS_OF_TAG_CACHED = 64
 """Characters of a language tag whose validity is cached. Not tuned: the registered tags have up to 16."""
 
+MAX_DATATYPES_CACHED = 1024
+"""IRIs of datatypes whose terms are cached. Not tuned: a bound on memory."""
+
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message. Not tuned: presentation, no effect on speed."""
 
