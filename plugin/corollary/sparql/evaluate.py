@@ -59,6 +59,7 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions
+from corollary.sparql.intersections import JoinPlan
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.patterns import Change, PatternJoin
@@ -251,7 +252,8 @@ class Evaluator:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
-        costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted)
+        orders = self.dataset.source.known.setdefault(JoinPlan, {})
+        costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted, orders)
         return PatternJoin(costs, paths, early)
 
     def _term(self, term: Node) -> int:
