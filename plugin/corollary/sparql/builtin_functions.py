@@ -41,7 +41,7 @@ COMPARISONS = {"<": "__lt__", ">": "__gt__", "<=": "__le__", ">=": "__ge__"}
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     ">": lambda one, other: one > other,
     "<=": lambda one, other: not one > other,
-    "<": lambda one, other: not one > other and not one == other,
+    "<": lambda one, other: not one > other and one != other,
     ">=": lambda one, other: one > other or one == other,
 }
 """The operators as rdflib derives them from ``>`` and ``==``: NaN is less than any number."""

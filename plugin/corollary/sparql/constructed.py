@@ -53,11 +53,12 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
         """The solutions in which RDF allows the term at this place of a triple."""
         if type(term) is not Variable:
             return np.full(solutions.size, place != SUBJECT or not isinstance(term, Literal))
-        is_bound: Mask = column(term) != UNBOUND
-        if place == OBJECT:
-            return is_bound
-        kinds = terms.kinds_of(column(term))
-        return is_bound & (kinds == Kind.IRI if place == PREDICATE else kinds != Kind.LITERAL)
+        allowed: Mask = column(term) != UNBOUND
+        if place == SUBJECT:
+            allowed &= terms.kinds_of(column(term)) != Kind.LITERAL
+        elif place == PREDICATE:
+            allowed &= terms.kinds_of(column(term)) == Kind.IRI
+        return allowed
 
     parts = []
     for triple in main.template:

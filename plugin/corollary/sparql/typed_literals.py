@@ -15,8 +15,13 @@ _OUT_OF_BOUNDS = re.compile(r"nan|inf|e[+-]?[0-9_]{5}", re.IGNORECASE)
 
 _DECIMAL = XSD.decimal
 
-_COMMON = {str(datatype): datatype for datatype in (XSD.integer, _DECIMAL, XSD.double, XSD.float, XSD.boolean)}
-_COMMON |= {str(datatype): datatype for datatype in (XSD.dateTime, XSD.date, XSD.string)}
+_COMMON = {
+    str(datatype): datatype
+    for datatype in (
+        *(XSD.integer, _DECIMAL, XSD.double, XSD.float),
+        *(XSD.boolean, XSD.dateTime, XSD.date, XSD.string),
+    )
+}
 """The datatypes that ``Literal`` reads without changes of the lexical form."""
 
 
@@ -37,9 +42,11 @@ def typed_literal(text: str, datatype: URIRef | None, *, normalize: bool | None 
 def literal_as_written(text: str, datatype: str) -> Literal:
     """``typed_literal`` without normalisation: in a tenth of the time for common datatypes."""
     common = _COMMON.get(datatype)
-    convert = None if common is None else rdflib_term._toPythonMapping.get(common)
-    if convert is None or (common is _DECIMAL and _OUT_OF_BOUNDS.search(text)):
+    if common is None or (common is _DECIMAL and _OUT_OF_BOUNDS.search(text)):
         return typed_literal(text, datatype_of(datatype), normalize=False)
+    convert = rdflib_term._toPythonMapping.get(common)
+    if convert is None:  # xsd:string, unless a program has bound it
+        return typed_literal(text, common, normalize=False)
     try:
         value = convert(text)
     except Exception:
