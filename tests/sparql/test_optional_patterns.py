@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from rdflib import Graph, Namespace
+from rdflib import Dataset, Graph, Namespace
 
 from corollary.sparql.intersections import JoinPlan
 from corollary.store import CorollaryStore
@@ -52,7 +52,7 @@ def graphs() -> tuple[Graph, Graph]:
 
 
 def rows(graph: Graph, pattern: str, **bindings: Any) -> Counter[Any]:
-    found = graph.query(f"PREFIX x: <{EX}> SELECT * {{ {pattern} }}", initBindings=bindings)
+    found: Any = graph.query(f"PREFIX x: <{EX}> SELECT * {{ {pattern} }}", initBindings=bindings)
     return Counter(frozenset(row.asdict().items()) for row in found)
 
 
@@ -97,6 +97,16 @@ def test_join_orders_are_found_once(graphs: tuple[Graph, Graph], monkeypatch: py
     for number in range(5):
         rows(graph, f"?s x:p ?o . ?s x:one {number}")
     assert len(ordered) == 7
+
+
+def test_join_orders_in_merged_graphs_are_not_kept() -> None:
+    dataset = Dataset(store=CorollaryStore(rules="none"))
+    for name in ("one", "two"):
+        dataset.graph(EX[name]).parse(data=DATA, format="turtle")
+    pattern = "FROM x:one FROM x:two { ?s x:p ?o . ?o x:one ?v }"
+    assert len(dataset.query(f"PREFIX x: <{EX}> SELECT * {pattern}")) == 4
+    store: Any = dataset.store
+    assert not store.reasoner.settled().state.known_to_queries.get(JoinPlan)
 
 
 def test_an_iri_that_comes_later_is_found(graphs: tuple[Graph, Graph]) -> None:

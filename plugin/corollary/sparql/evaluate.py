@@ -252,7 +252,8 @@ class Evaluator:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
-        orders = self.dataset.source.known.setdefault(JoinPlan, {})
+        is_lasting = self.dataset.named is None and scope.index is self.dataset.default
+        orders = self.dataset.source.known.setdefault(JoinPlan, {}) if is_lasting else {}
         costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted, orders)
         return PatternJoin(costs, paths, early)
 

@@ -96,8 +96,11 @@ def join(left: Batch, right: Batch) -> Batch:
 def with_matches(left: Batch, variable: int, rows: Rows, values: Column) -> Batch:
     """The left join: each row with its values of a new variable, or with none.
 
-    ``rows`` has the number of a row for each of the ``values``.
+    ``rows`` has the number of a row for each of the ``values``. Cost: O(rows + values).
     """
+    if not rows.size:
+        return left
+    reserve(12 * left.size)
     if rows.size == left.size and (rows[1:] > rows[:-1]).all():  # one value for each row
         return Batch(left.size, left.columns | {variable: values})
     times: Rows = apart(left.size + rows.size, partial(np.bincount, rows, minlength=left.size))
