@@ -23,6 +23,7 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import KnownClosure, MaterialisedView, adopt, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check, current, limited
 from corollary.language import Program, Rule
+from corollary.maintain import maintain
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.rule_warnings import refuse, warn_of_suspended, warn_of_unending
@@ -187,8 +188,6 @@ class Deriver:
         lost, gained = facts.since(latest.facts)
         if not (lost or gained or before.program != program):
             return replace(latest, facts=facts, is_apart=is_apart)
-        from corollary.maintain import maintain  # the first derivation of a process does without
-
         result, report = maintain(before, facts.union, lost, gained, program=program)
         return State(facts, result, is_apart, perf_counter() - started, report)
 

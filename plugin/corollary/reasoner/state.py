@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +23,11 @@ from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
 from corollary.evaluate import MaterialisedView
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
+from corollary.maintain import Report
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.subjects import BySubject
 from corollary.reasoner.tuning import FACTS_PER_CHUNK, FACTS_SORTED_PER_LOOK_UP, MAX_FACTS_COMPARED
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
-
-if TYPE_CHECKING:
-    from corollary.maintain import Report
 
 _NOTHING = TripleIndex()
 
