@@ -38,6 +38,14 @@ STRING, BOOLEAN, DATE_TIME = XSD.string, XSD.boolean, XSD.dateTime  # a look-up 
 
 COMPARISONS = {"<": "__lt__", ">": "__gt__", "<=": "__le__", ">=": "__ge__"}
 
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    ">": lambda one, other: one > other,
+    "<=": lambda one, other: not one > other,
+    "<": lambda one, other: not one > other and one != other,
+    ">=": lambda one, other: one > other or one == other,
+}
+"""The operators as rdflib derives them from ``>`` and ``==``: NaN is less than any number."""
+
 PROMOTED = (XSD.integer, XSD.decimal, XSD.float, XSD.double)
 """The datatypes of sums, in the order of promotion."""
 
@@ -107,12 +115,25 @@ def compare(operator: str, left: Node, right: Node) -> Literal:
         return boolean(one.eq(right) if operator == "=" else one.neq(right))
     if not isinstance(left, Literal) or not isinstance(right, Literal):
         raise ExpressionError("only literals are ordered")
+    if _are_in_one_order(left, right):
+        return boolean(_ORDERS[operator](left.value, right.value))
     if None not in (left.datatype, right.datatype) and not {left.datatype, right.datatype} & COMPARED:
         raise ExpressionError("literals of these datatypes are not ordered")
     found = getattr(one, COMPARISONS[operator])(right)
     if found is NotImplemented:
         raise ExpressionError("these terms are not compared")
     return boolean(found)
+
+
+def _are_in_one_order(left: Literal, right: Literal) -> bool:
+    """Whether rdflib compares just the values: of two numbers, or of two times without a timezone."""
+    one, other = left.value, right.value
+    if one is None or other is None or left.ill_typed or right.ill_typed:
+        return False
+    if left.datatype in RANKS:
+        return right.datatype in RANKS
+    is_time = type(one) is datetime and type(other) is datetime
+    return is_time and one.tzinfo is None is other.tzinfo and left.datatype == DATE_TIME == right.datatype
 
 
 def is_in(members: Iterable[Callable[[], Node]], wanted: Node) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -93,8 +92,10 @@ def hashed(name: str, texts: Any) -> Any:
     """The hexadecimal digits of MD5, SHA1 ... of each text."""
     import pyarrow
 
-    make = partial(getattr(hashlib, name.lower()), usedforsecurity=False)
-    return mapped(lambda text: make(text).hexdigest(), texts.cast(pyarrow.large_binary()))
+    make = getattr(hashlib, name.lower())
+    return mapped(
+        lambda text: make(text, usedforsecurity=False).hexdigest(), texts.cast(pyarrow.large_binary())
+    )
 
 
 def mapped(change: Callable[[Any], str], values: Any) -> Any:

@@ -319,13 +319,21 @@ def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
     """The ids of strings; UNBOUND for errors. Precondition: no row is undecided."""
     ids: Column = np.full(texts.size, UNBOUND, np.uint32)
     rows = np.flatnonzero(~texts.failed)
-    parts = [large('"'), escaped(compute.take(texts.texts, rows)), large('"')]
-    if texts.suffixes is not None:
-        parts.append(compute.take(texts.suffixes, rows))
-    written = compute.binary_join_element_wise(*parts, large(""))
-    encoded = compute.dictionary_encode(written)  # a text that stands in many rows is looked up once
-    ids[rows] = terms.ids_of_literals(encoded.dictionary)[encoded.indices.to_numpy()]
+    lexical = compute.take(texts.texts, rows)
+    if texts.suffixes is None:  # a text that stands in many rows is escaped once
+        encoded = compute.dictionary_encode(lexical)
+        written = _joined(large('"'), escaped(encoded.dictionary), large('"'))
+    else:
+        suffixes = compute.take(texts.suffixes, rows)
+        encoded = compute.dictionary_encode(_joined(large('"'), escaped(lexical), large('"'), suffixes))
+        written = encoded.dictionary
+    ids[rows] = terms.ids_of_literals(written)[encoded.indices.to_numpy()]
     return ids
+
+
+def _joined(*parts: Any) -> Any:
+    """Texts end to end, row by row."""
+    return compute.binary_join_element_wise(*parts, large(""))
 
 
 def ranks_of_values(values: Values) -> Rows | None:

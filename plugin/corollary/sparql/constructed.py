@@ -5,11 +5,12 @@ No term is decoded here, and no graph is built: see ``result.GraphResult``.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from rdflib.namespace import RDF
-from rdflib.term import BNode, Node, URIRef, Variable
+from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
@@ -25,6 +26,8 @@ from corollary.terms.dictionary import Kind, kinds
 
 SUBJECT, PREDICATE, OBJECT, STATEMENT = -1, -2, -3, -4
 """The columns of triples, and of the names of reified triples."""
+
+_PLACES = SUBJECT, PREDICATE, OBJECT
 
 TRIPLE = Atom(SUBJECT, PREDICATE, OBJECT)
 
@@ -45,14 +48,22 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
                 known[term] = filled(solutions.size, terms.id_of(term))
         return known[term]
 
+    @cache
+    def legal(term: Any, place: int) -> Mask:
+        """The solutions in which RDF allows the term at this place of a triple."""
+        if type(term) is not Variable:
+            return np.full(solutions.size, place != SUBJECT or not isinstance(term, Literal))
+        allowed: Mask = column(term) != UNBOUND
+        if place == SUBJECT:
+            allowed &= terms.kinds_of(column(term)) != Kind.LITERAL
+        elif place == PREDICATE:
+            allowed &= terms.kinds_of(column(term)) == Kind.IRI
+        return allowed
+
     parts = []
     for triple in main.template:
-        columns = dict(zip((SUBJECT, PREDICATE, OBJECT), map(column, triple), strict=True))
-        part = Batch(solutions.size, columns)
-        is_legal: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
-        if type(triple[0]) is not BNode:
-            is_legal &= terms.kinds_of(columns[SUBJECT]) != Kind.LITERAL
-        is_legal &= terms.kinds_of(columns[PREDICATE]) == Kind.IRI
+        part = Batch(solutions.size, dict(zip(_PLACES, map(column, triple), strict=True)))
+        is_legal: Mask = np.logical_and.reduce(list(map(legal, triple, _PLACES)))
         parts.append(distinct_rows(part if is_legal.all() else part.take(is_legal)))
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
 

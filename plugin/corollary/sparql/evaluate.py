@@ -24,7 +24,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.key_sort import order_of
-from corollary.execute.batches import Batch, filled
+from corollary.execute.batches import Batch, filled, product
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
 from corollary.kernels.sorted import Mask, Rows
@@ -59,6 +59,7 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions
+from corollary.sparql.intersections import JoinPlan
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.patterns import Change, PatternJoin
@@ -72,6 +73,7 @@ from corollary.sparql.solutions import (
     projected,
     reduced,
     stacked,
+    with_matches,
     without,
 )
 from corollary.sparql.term_evaluation import Environment, is_volatile
@@ -250,7 +252,9 @@ class Evaluator:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
-        costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted)
+        is_lasting = self.dataset.named is None and scope.index is self.dataset.default
+        orders = self.dataset.source.known.setdefault(JoinPlan, {}) if is_lasting else {}
+        costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted, orders)
         return PatternJoin(costs, paths, early)
 
     def _term(self, term: Node) -> int:
@@ -357,6 +361,9 @@ class Evaluator:
         left = self._solve(part.left, scope, need)
         if not left.size:
             return left
+        beside = self._beside(left, part.right, scope) if part.condition is None else None
+        if beside is not None:
+            return beside
         row = self.numbers.fresh()
         numbered = Batch(left.size, left.columns | {row: np.arange(left.size, dtype=np.uint32)})
         both = self._joined(numbered, part.right, scope, partial(self._solve, part.right, scope))
@@ -368,6 +375,28 @@ class Evaluator:
         matched = both.columns.pop(row)
         apart(matched.size, partial(unmatched.__setitem__, matched, False))
         return stacked((both, left.take(unmatched))) if unmatched.any() else both
+
+    def _beside(self, left: Batch, part: Operator, scope: Scope) -> Batch | None:
+        """The left join with one triple pattern, with one end that is known and one new variable.
+
+        None for other patterns, and if the known end is unbound in some rows. Cost: a search for each row;
+        the columns are copied only if a row has several matches.
+        """
+        if not isinstance(part, Triples) or len(part.triples) != 1:
+            return None
+        (pattern,) = self.patterns(part)
+        known, free = (pattern.s, pattern.o) if left.knows(pattern.s) else (pattern.o, pattern.s)
+        is_look_up = type(pattern.p) is int and pattern.p >= 0 and left.knows(known) and not left.knows(free)
+        is_kept = BNode not in map(type, part.triples[0]) and scope.seed.columns.keys() <= left.columns.keys()
+        if not is_look_up or not is_kept or (known < 0 and (left.columns[known] == UNBOUND).any()):
+            return None
+        relation = scope.index.relation(pattern.p)
+        if known >= 0:
+            is_subject = known == pattern.s
+            values = relation.column_of_objects(known) if is_subject else relation.column_of_subjects(known)
+            return product(left, Batch(values.size, {free: values})) if values.size else left
+        matches_of = relation.objects_of if known == pattern.s else relation.subjects_of
+        return with_matches(left, free, *matches_of(left.columns[known]))
 
     def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:
         left = self._solve(part.left, scope, need)

@@ -55,6 +55,7 @@ from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.scopes import certain
 from corollary.sparql.tuning import MAX_GRAPHS_SHOWN
+from corollary.sparql.written_literals import UNBOUND
 
 _NO_IDS: Column = np.empty(0, np.uint32)
 
@@ -153,6 +154,17 @@ class CountingEvaluator(Evaluator):
     def _continued(self, left: Batch, part: Operator, scope: Scope, need: int | None) -> Batch:
         evaluate = partial(super()._continued, left, part, scope, need)
         return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
+
+    def _beside(self, left: Batch, part: Operator, scope: Scope) -> Batch | None:
+        started, batch = perf_counter(), super()._beside(left, part, scope)
+        if batch is not None and isinstance(part, Triples):
+            (pattern,), seconds = self.patterns(part), perf_counter() - started
+            new = [batch.columns[v] for v in batch.columns.keys() - left.columns.keys()]
+            for key in ("pattern", id(part)), (id(part), pattern):
+                counted = self.counted.setdefault((self.graph, key), _Counted())
+                counted.rows += sum(int(np.count_nonzero(column != UNBOUND)) for column in new)
+                counted.seconds += seconds
+        return batch
 
     def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
         evaluate = partial(super()._basic, part, *arguments, **named)

@@ -27,6 +27,7 @@ from corollary.plan.join_order import Place
 from corollary.sparql.pattern_costs import Pattern, PatternCost, PatternCosts, PatternPlace
 from corollary.sparql.tuning import (
     MAX_GROWTH_JOINED,
+    MAX_JOIN_ORDERS_CACHED,
     MAX_SHARE_LEFT,
     MIN_CANDIDATES,
     MIN_FACTS,
@@ -79,12 +80,28 @@ ItemPlace = PatternPlace | Place[Intersection, PatternCost]
 
 @dataclass(slots=True)
 class JoinPlan:
-    """The order of the joins of a basic graph pattern over the index of ``costs``."""
+    """The order of the joins of a basic graph pattern over the index of ``costs``.
+
+    It depends on the index and the patterns only: so it is found once for queries that are asked again.
+    """
 
     costs: PatternCosts
 
     def places(self, bound: Collection[int], patterns: Sequence[Pattern]) -> list[ItemPlace]:
         """The patterns in join order, for rows that bind some variables."""
+        if len(patterns) < 2:
+            return self._places(bound, patterns)
+        index, orders = self.costs.index, self.costs.orders
+        key = id(index), frozenset(bound), self.costs.unwanted, *patterns
+        known = orders.get(key)
+        if known is None:
+            if len(orders) >= MAX_JOIN_ORDERS_CACHED:
+                orders.clear()
+            known = orders[key] = index, self._places(bound, patterns)  # no other index gets its ``id``
+        places: list[ItemPlace] = known[1]
+        return places
+
+    def _places(self, bound: Collection[int], patterns: Sequence[Pattern]) -> list[ItemPlace]:
         ordered = self.costs.order(bound, patterns)
         if len(ordered) < 3:
             return [*ordered]

@@ -10,7 +10,7 @@ variables are bound, and not on their values.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
@@ -48,12 +48,14 @@ class PatternCosts:
     """The costs of patterns over one index (``plan.join_order.JoinCosts``).
 
     ``given`` are variables that have values from the start. ``unwanted``: see ``patterns.PatternJoin``.
+    ``orders`` caches join orders: see ``intersections.JoinPlan``.
     """
 
     index: TripleIndex
     given: frozenset[int]
     id_of: Callable[[Any], int]
     unwanted: frozenset[int] = frozenset()
+    orders: dict[Any, Any] = field(default_factory=dict)
 
     def order(self, bound: Collection[int], patterns: Sequence[Pattern]) -> list[PatternPlace]:
         """The patterns in join order, for rows that bind some variables."""

@@ -53,7 +53,8 @@ class QueryTerms:
 
     def id_of(self, term: Node) -> int:
         """The id of a term, local if the store has none; of what is no RDF term, an id that no term has."""
-        if type(term) is URIRef and not self._own:  # no local term may be the same
+        is_iri = type(term) is URIRef
+        if is_iri and not self._own:  # no local term may be the same
             known = self._terms.find(term)
             if known is not None:
                 return known
@@ -63,7 +64,7 @@ class QueryTerms:
             text = repr(term)
         term_id = self._ids.get(text)
         if term_id is None:
-            term_id = self._terms.dictionary.find(text)
+            term_id = self._terms.find(term) if is_iri else self._terms.dictionary.find(text)
             if term_id is None and self._written is not None and text[0] == '"':
                 term_id = self._written.find(text)
             if term_id is None:
@@ -217,18 +218,20 @@ class QueryTerms:
 
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""
-        is_local = column.size and int(column.max()) >= FIRST_LOCAL
-        terms = self._terms
+        terms, read = self._terms.__getitem__, self._read
         found: list[Node | None] = []
         for start in range(0, column.size, TERMS_BETWEEN_CHECKS):
             check()
             some = column[start : start + TERMS_BETWEEN_CHECKS]
             self._read_together(some)
             ids = some.tolist()
-            if is_local:
-                found += [None if i == UNBOUND else self[i] for i in ids]
+            if max(ids) < FIRST_LOCAL:
+                found += map(terms, ids)
+            elif min(ids) >= FIRST_WRITTEN and max(ids) < UNBOUND:
+                self._read_all(some)
+                found += map(read.__getitem__, ids)
             else:
-                found += [terms[i] for i in ids]
+                found += [None if i == UNBOUND else self[i] for i in ids]
         return found
 
     def _read_together(self, ids: Column) -> None:
@@ -239,9 +242,14 @@ class QueryTerms:
         if not all(i in self._terms for i in sample if i < FIRST_LOCAL):
             new = distinct(ids[ids < FIRST_LOCAL])
             self._terms.read(new[[i not in self._terms for i in new.tolist()]])
-        if not all(i in self._read for i in sample if FIRST_WRITTEN <= i < UNBOUND):
-            new = distinct(ids[are_written(ids)])
-            self._read_written(new[[i not in self._read for i in new.tolist()]])
+        if max(sample) >= FIRST_WRITTEN:
+            self._read_all(ids[are_written(ids)])
+
+    def _read_all(self, ids: Column) -> None:
+        """Make terms of literals that were computed on columns and have not been read before."""
+        new = set(ids.tolist()).difference(self._read)
+        if new:
+            self._read_written(np.array(sorted(new), np.uint32))
 
 
 def _kind_of(term: Node | None) -> Kind:

@@ -20,7 +20,7 @@ from corollary.kernels.sorted import Column
 from corollary.language.constants import escape, unescape
 from corollary.sparql.term_texts import TextColumns, parts_of
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_IRIS_FOUND, MAX_LANGUAGE_TAGS_CACHED
-from corollary.sparql.typed_literals import typed_literal
+from corollary.sparql.typed_literals import literal_as_written
 from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
 
@@ -39,8 +39,9 @@ class Terms(dict[int, Node]):
     ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has. ``handles`` are
     the users' ``Graph`` objects, by the id of the graph. ``last_graph`` caches the id of the graph that was
     changed last: the graph, the alias of the default graph, the id. ``value_columns`` and ``text_columns``
-    have values and texts of terms. ``found`` caches the ids of IRIs that ``find`` has returned. ``capitals``
-    has the ids of all cached literals whose language tags have capitals: texts have none.
+    have values and texts of terms. ``found`` caches the ids of IRIs that ``find`` has returned, ``absent``
+    for other IRIs the number of the dictionary's IRIs when it did not have them. ``capitals`` has the ids of
+    all cached literals whose language tags have capitals: texts have none.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -50,6 +51,7 @@ class Terms(dict[int, Node]):
         self.value_columns, self.text_columns = ValueColumns(dictionary), TextColumns(dictionary)
         self.last_graph: tuple[object, object, int] | None = None
         self.found: dict[URIRef, int] = {}
+        self.absent: dict[URIRef, int] = {}
         self.capitals: set[int] = set()
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
@@ -133,10 +135,15 @@ class Terms(dict[int, Node]):
             return self.dictionary.find(text_of(term)) if isinstance(term, Node) else None
         term_id = self.found.get(term)
         if term_id is None:
+            iris = self.dictionary.count(Kind.IRI)
+            if self.absent.get(term) == iris:
+                return None
             term_id = self.dictionary.find(f"<{term}>")
-            if term_id is not None:
-                if len(self.found) >= MAX_IRIS_FOUND:
-                    self.found = {}
+            if len(self.found) + len(self.absent) >= MAX_IRIS_FOUND:
+                self.found, self.absent = {}, {}
+            if term_id is None:
+                self.absent[term] = iris
+            else:
                 self.found[term] = term_id
         return term_id
 
@@ -170,7 +177,7 @@ def _term(text: str) -> Node:
     closing = text.rindex('"')
     lexical, suffix = unescape(text[1:closing]), text[closing + 1 :]
     if suffix[:2] == "^^":
-        return typed_literal(lexical, URIRef(suffix[3:-1]), normalize=False)
+        return literal_as_written(lexical, suffix[3:-1])
     if suffix and (len(suffix) > MAX_CHARACTERS_OF_TAG_CACHED or not _is_tag(suffix)):
         return Literal(lexical, lang=suffix[1:])  # raises the error of a wrong tag
     return plain_literal(lexical, suffix[1:] or None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from html import escape
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from rdflib.graph import Graph
@@ -55,10 +55,10 @@ class SelectResult(Result):
         return self._size > 0
 
     def __iter__(self) -> Iterator[Any]:
-        row: Any = partial(tuple.__new__, _row_class(tuple(map(str, self.vars or ()))))
+        row: Any = _row_class(tuple(map(str, self.vars or ())))
         have_terms = any((column != UNBOUND).all() for column in self.ids)
         for columns in _chunks(self.ids, self._size, self.terms):
-            rows = map(row, zip(*columns, strict=True))
+            rows = map(tuple.__new__, repeat(row), zip(*columns, strict=True))
             if have_terms:
                 yield from rows
             else:

@@ -9,6 +9,7 @@ variables that both bind: an ordinary join. If no shared variable is partly unbo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.execute.run_plan import natural_join
 from corollary.kernels.limits import check, reserve
-from corollary.kernels.sorted import Mask, Rows
+from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.kernels.threads import apart
 from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK
 from corollary.sparql.written_literals import UNBOUND
@@ -90,6 +91,26 @@ def join(left: Batch, right: Batch) -> Batch:
     common = shared(left, right)
     rights = [part for _, part in groups(right, common)]
     return stacked(natural_join(part, other) for _, part in groups(left, common) for other in rights)
+
+
+def with_matches(left: Batch, variable: int, rows: Rows, values: Column) -> Batch:
+    """The left join: each row with its values of a new variable, or with none.
+
+    ``rows`` has the number of a row for each of the ``values``. Cost: O(rows + values).
+    """
+    if not rows.size:
+        return left
+    reserve(12 * left.size)
+    if rows.size == left.size and (rows[1:] > rows[:-1]).all():  # one value for each row
+        return Batch(left.size, left.columns | {variable: values})
+    times: Rows = apart(left.size + rows.size, partial(np.bincount, rows, minlength=left.size))
+    if rows.size <= left.size and int(times.max()) < 2:
+        column = filled(left.size, UNBOUND)
+        column[rows] = values
+        return Batch(left.size, left.columns | {variable: column})
+    both = left.take(rows)
+    both.columns[variable] = values
+    return stacked((both, left.take(times == 0)))
 
 
 def without(left: Batch, right: Batch, ignored: Iterable[int] = ()) -> Batch:

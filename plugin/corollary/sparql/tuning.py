@@ -89,6 +89,9 @@ MAX_PLANS_CACHED = 256
 """Texts, and as many shapes of texts, whose plans are cached. Measured: 9 kB for a query of two patterns, a
 filter and an order, which takes 0.07 ms with its plan and 0.57 ms without."""
 
+MAX_JOIN_ORDERS_CACHED = 1024
+"""Join orders that are cached for a state of the store. Not tuned: a bound on memory."""
+
 MAX_CHARACTERS_OF_TEXT_CACHED = 20_000
 """Characters of a text whose plan is cached. Measured: plan, text and shape of 60,000 IRIs in VALUES take 16
 bytes for each character, so that all cached plans take 80 MB at most; the parser reads 20,000 characters in
@@ -106,6 +109,9 @@ cache."""
 
 MAX_CHARACTERS_OF_TAG_CACHED = 64
 """Characters of a language tag whose validity is cached. Not tuned: the registered tags have up to 16."""
+
+MAX_DATATYPES_CACHED = 1024
+"""IRIs of datatypes whose terms are cached. Not tuned: a bound on memory."""
 
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message. Not tuned: presentation, no effect on speed."""
