@@ -149,10 +149,9 @@ class LeftJoin(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Union(Operator):
-    """The solutions of both sides."""
+    """The solutions of all branches."""
 
-    left: Operator
-    right: Operator
+    branches: tuple[Operator, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +401,8 @@ def children(node: Any) -> tuple[Any, ...]:
 
 def inputs(operator: Operator) -> list[Operator]:
     """The operators whose solutions an operator reads."""
+    if isinstance(operator, Union):
+        return list(operator.branches)
     return [part for part in children(operator) if isinstance(part, Operator)]
 
 
@@ -419,11 +420,24 @@ def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
 
     What does not change is the same object: ``rewritten(node, lambda part: part) is node``.
     """
-    before = children(node)
-    after = [rewritten(part, change) for part in before]
-    if any(new is not old for new, old in zip(after, before, strict=True)):
-        node = type(node)(*after) if isinstance(node, PlanNode) else tuple(after)
-    return change(node)
+    done: list[Any] = []
+    waiting: list[tuple[Any, tuple[Any, ...] | None]] = [(node, None)]
+    while waiting:
+        part, before = waiting.pop()
+        if before is None:
+            before = children(part)
+            if before:
+                waiting.append((part, before))
+                waiting += [(inner, None) for inner in reversed(before)]
+                continue
+        if before:
+            after = done[-len(before) :]
+            del done[-len(before) :]
+            if any(new is not old for new, old in zip(after, before, strict=True)):
+                part = type(part)(*after) if isinstance(part, PlanNode) else tuple(after)
+        done.append(change(part))
+    (found,) = done
+    return found
 
 
 @kept

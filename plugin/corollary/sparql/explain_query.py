@@ -50,10 +50,11 @@ from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.external import refuse_clauses
 from corollary.sparql.intersections import Intersection, Item, JoinPlan
 from corollary.sparql.pattern_costs import Pattern
-from corollary.sparql.patterns import Change, PatternJoin
+from corollary.sparql.patterns import PatternJoin, Reduction
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.scopes import certain
+from corollary.sparql.solutions import Change, Parts
 from corollary.sparql.tuning import MAX_GRAPHS_SHOWN
 
 _NO_IDS: Column = np.empty(0, np.uint32)
@@ -126,6 +127,10 @@ class _Counted:
         self.rows = 0
         self.seconds = 0.0
 
+    def add(self, rows: int, seconds: float) -> None:
+        self.rows += rows
+        self.seconds += seconds
+
 
 class CountingEvaluator(Evaluator):
     """An evaluator that counts the rows and the time of each operator and triple pattern."""
@@ -147,34 +152,61 @@ class CountingEvaluator(Evaluator):
         self.graph = around
         return batch
 
-    def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
-        return self._count_in(id(part), partial(super()._solve, part, scope, need))
-
-    def _continued(self, left: Batch, part: Operator, scope: Scope, need: int | None) -> Batch:
-        evaluate = partial(super()._continued, left, part, scope, need)
-        return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
-
-    def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
-        evaluate = partial(super()._basic, part, *arguments, **named)
-        return self._count_in(("pattern", id(part)), evaluate)
-
-    def _number(self, part: Triples, *arguments: Any) -> int:
-        counted = super()._number
-        return self._count_in(("pattern", id(part)), lambda: Batch(counted(part, *arguments), {})).size
-
-    def _count_in(self, key: Any, evaluate: Callable[[], Batch]) -> Batch:
-        counted, started = self.counted.setdefault((self.graph, key), _Counted()), perf_counter()
+    def _alone(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
+        evaluate = partial(super()._alone, part, scope, need)
+        if isinstance(part, Triples | Filter):
+            return evaluate()  # its parts are counted
+        started = perf_counter()
         batch = evaluate()
-        counted.rows += batch.size
-        counted.seconds += perf_counter() - started
+        self._count_of(id(part)).add(batch.size, perf_counter() - started)
         return batch
 
+    def _leaf_parts(self, leaf: Operator, *arguments: Any) -> Parts:
+        found = super()._leaf_parts(leaf, *arguments)
+        if isinstance(found, list) or isinstance(leaf, Triples | Filter):
+            return found
+        return self._parts_counted(found, self._count_of(id(leaf)))
+
+    def _pattern_parts(self, part: Operator, *arguments: Any, **named: Any) -> Iterator[Batch]:
+        found = super()._pattern_parts(part, *arguments, **named)
+        if isinstance(part, Filter):
+            found = self._parts_counted(found, self._count_of(id(part)))
+            part = part.inner
+        return self._parts_counted(found, self._count_of(("pattern", id(part))))
+
+    def _reported(self, step: Operator, change: Change) -> Change:
+        counted = self._count_of(id(step))
+        reported = super()._reported(step, change)
+
+        def noted(batch: Batch) -> Parts:
+            started = perf_counter()
+            found = reported(batch)
+            counted.add(0, perf_counter() - started)
+            parts = self._parts_counted(found, counted)
+            return list(parts) if isinstance(found, list) else parts
+
+        return noted
+
+    @staticmethod
+    def _parts_counted(parts: Iterable[Batch], counted: _Counted) -> Iterator[Batch]:
+        started = perf_counter()
+        for part in parts:
+            counted.add(part.size, perf_counter() - started)
+            yield part
+            started = perf_counter()
+        counted.add(0, perf_counter() - started)
+
+    def _count_of(self, key: Any) -> _Counted:
+        return self.counted.setdefault((self.graph, key), _Counted())
+
     def pattern_join(
-        self, part: Triples, scope: Scope, early: Change, unwanted: frozenset[int]
+        self, part: Triples, scope: Scope, early: Reduction, unwanted: frozenset[int]
     ) -> PatternJoin:
         """A join that also counts the rows after each pattern."""
         join = super().pattern_join(part, scope, early, unwanted)
-        return _CountingJoin(join.costs, join.paths, early, self.counted, self.graph, id(part))
+        return _CountingJoin(
+            join.costs, join.paths, early, counted=self.counted, graph=self.graph, part=id(part)
+        )
 
 
 @dataclass
@@ -184,7 +216,7 @@ class _CountingJoin(PatternJoin):
     part: int = 0
 
     def _count_of(self, item: Item) -> _Counted:
-        return self.counted.setdefault((self.graph, (self.part, item)), _Counted())
+        return self.counted.setdefault((self.graph, (self.part, self.wholes.get(item, item))), _Counted())
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()
