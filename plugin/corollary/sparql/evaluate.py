@@ -498,7 +498,10 @@ class Evaluator:
         """For each row, whether a basic graph pattern has a solution from it. Precondition: ``_continues``."""
         common = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in left.columns]
         asked = projected(left, dict.fromkeys([*common, *scope.seed.columns]))
-        first, numbers = number_rows(asked, [v for v in asked.columns if v not in scope.rows])
+        if isinstance(part, Triples) and len(part.triples) == 1:
+            first = numbers = np.arange(left.size)  # a search takes less time than looking for equal rows
+        else:
+            first, numbers = number_rows(asked, [v for v in asked.columns if v not in scope.rows])
         row = self.numbers.fresh()
         rows = asked.take(first)
         start = Batch(rows.size, rows.columns | {row: np.arange(rows.size, dtype=np.uint32)})
@@ -793,11 +796,14 @@ class Evaluator:
             return self._solve(part.inner, scope), None
         columns = [self.numbers[v] for v in mentioned(arguments)]
         found = (projected(batch, columns) for batch in self.parts(part.inner, scope))
-        counts, bound = _plain_counts(part), certain(part.inner)
-        are_counted = all(item.argument is None or item.argument in bound for item in counts)
-        if are_counted and all(item.function in SET_AGGREGATES for item in part.aggregates):
-            return counted_rows(found, ROWS_PER_CHUNK)
-        return self._kept(found, None), None
+        are_counted = all(
+            item.argument is None or isinstance(item.argument, Variable) for item in _plain_counts(part)
+        )
+        if not are_counted or not all(item.function in SET_AGGREGATES for item in part.aggregates):
+            return self._kept(found, None), None
+        inner, times = counted_rows(found, ROWS_PER_CHUNK)
+        unbound = [v for v in columns if v not in inner.columns] if inner.size else []
+        return Batch(inner.size, inner.columns | {v: filled(inner.size, UNBOUND) for v in unbound}), times
 
     def wanted(self, part: Group, scope: Scope) -> frozenset[Variable] | None:
         """The variables whose distinct values an aggregate needs; None if it needs all solutions."""
