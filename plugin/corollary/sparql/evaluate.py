@@ -474,7 +474,7 @@ class Evaluator:
         return change
 
     def _matches(self, left: Batch, part: Operator, scope: Scope) -> Rows | None:
-        """The number of solutions of a triple pattern that are joined with each row; None if they are listed."""
+        """The number of solutions of a triple pattern that join with each row; None if they are listed."""
         if not isinstance(part, Triples) or len(part.triples) != 1 or not self._continues(left, part, scope):
             return None
         (pattern,) = self.patterns(part)
@@ -495,7 +495,7 @@ class Evaluator:
         return change
 
     def _has_match(self, left: Batch, part: Operator, scope: Scope) -> Mask:
-        """For each row, whether a basic graph pattern has a solution from it. Precondition: ``_continues``."""
+        """For each row, whether a basic graph pattern has a solution. Precondition: ``_continues``."""
         common = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in left.columns]
         asked = projected(left, dict.fromkeys([*common, *scope.seed.columns]))
         if isinstance(part, Triples) and len(part.triples) == 1:
@@ -787,8 +787,8 @@ class Evaluator:
     def _reduced_to_group(self, part: Group, scope: Scope) -> tuple[Batch, Rows | None]:
         """As ``_rows_to_group``, of any pattern.
 
-        If duplicates are ignored or only counted, the batches of many solutions become distinct rows, each with
-        the number of solutions that it stands for.
+        If duplicates are ignored or only counted, many solutions become distinct rows, each with the number of
+        solutions that it stands for.
         """
         arguments = (*(part.keys or ()), *(item.argument for item in part.aggregates))
         are_listed = [item for item in part.aggregates if item.argument is None and item.is_distinct]
@@ -874,7 +874,7 @@ class Evaluator:
         return self._first(need, inner, find, distinct)
 
     def _asked(self, part: Operator, scope: Scope, wanted: Collection[Variable] | None) -> Iterator[Batch]:
-        """The solutions of a part, in batches; of a projection of a basic graph pattern, some of each value."""
+        """The solutions of a part, in batches; of a projected basic graph pattern, some of each value."""
         if wanted is None or not isinstance(part, Project) or not isinstance(part.inner, Triples):
             return self.parts(part, scope)
         columns = [self.numbers[v] for v in wanted]

@@ -215,33 +215,33 @@ class _CountingJoin(PatternJoin):
     graph: Node | None = None
     part: int = 0
 
-    def _count_of(self, item: Item) -> _Counted:
-        return self.counted.setdefault((self.graph, (self.part, self.wholes.get(item, item))), _Counted())
+    def _note(self, item: Item, rows: int, seconds: float) -> None:
+        """Add to the counts of an item. The steps of a path count as the path, with the rows of the last."""
+        whole, is_last = self.wholes.get(item, (item, True))
+        counted = self.counted.setdefault((self.graph, (self.part, whole)), _Counted())
+        counted.add(rows if is_last else 0, seconds)
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()
         found = PatternJoin._counted(self, batch, pattern)
         if found is not None:
-            counted = self._count_of(pattern)
-            counted.rows += found.size
-            counted.seconds += perf_counter() - started
+            self._note(pattern, found.size, perf_counter() - started)
         return found
 
     def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
         started = perf_counter()
         parts = PatternJoin._extended(self, batch, pattern, limit)
-        found = self._parts_counted(parts, pattern, started)
+        found = self._parts_noted(parts, pattern, started)
         return list(found) if isinstance(parts, list) else found
 
     def _intersected(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
         parts = PatternJoin._intersected(self, batch, item, limit, is_counted)
-        return self._parts_counted(parts, item, perf_counter())
+        return self._parts_noted(parts, item, perf_counter())
 
-    def _parts_counted(self, parts: Iterable[Batch], item: Item, started: float) -> Iterator[Batch]:
-        counted = self._count_of(item)
+    def _parts_noted(self, parts: Iterable[Batch], item: Item, started: float) -> Iterator[Batch]:
+        self._note(item, 0, 0.0)
         for part in parts:
-            counted.rows += part.size
-            counted.seconds += perf_counter() - started
+            self._note(item, part.size, perf_counter() - started)
             yield part
             started = perf_counter()
 

@@ -32,7 +32,7 @@ Reduction = Callable[[Batch], Batch]
 
 
 class Joint(NamedTuple):
-    """A join. ``cost`` is None if it is not known before. ``unread``: variables that nothing reads after it."""
+    """A join. ``cost`` None: it is not known before. ``unread``: variables that nothing reads after it."""
 
     item: Item
     cost: PatternCost | None
@@ -56,8 +56,8 @@ class PatternJoin:
     costs: PatternCosts
     paths: PathJoin
     filters: Reduction
-    wholes: dict[Item, Item] = field(default_factory=dict)
-    """By the last step of a path: the pattern of the whole path."""
+    wholes: dict[Item, tuple[Item, bool]] = field(default_factory=dict)
+    """By step of a path: the pattern of the whole path, and whether the step is its last one."""
     given: frozenset[int] = frozenset()
     """Variables between the steps of a path."""
 
@@ -107,7 +107,7 @@ class PatternJoin:
         steps = self.paths.steps(item.s, self._path(item), item.o)
         if len(steps) == 1:
             pattern = Pattern.of(*steps[0])
-            self.wholes[pattern] = item
+            self.wholes[pattern] = item, True
             cost = place.cost if type(pattern.p) is not int else None
             yield Joint(pattern, cost, place.is_connected)
             return
@@ -117,8 +117,7 @@ class PatternJoin:
         before: frozenset[int] = frozenset()
         for number, step in enumerate(steps):
             pattern = Pattern.of(*step)
-            if number == len(steps) - 1:
-                self.wholes[pattern] = item
+            self.wholes[pattern] = item, number == len(steps) - 1
             inner = pattern.variables - {item.s, item.o}
             self.given |= inner
             yield Joint(pattern, None, place.is_connected or number > 0, before & inner)

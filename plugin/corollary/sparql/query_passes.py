@@ -209,7 +209,7 @@ def _pushed(part: Operator) -> Operator:
 
 
 class _Pushing:
-    """The conditions of a group on their way down. A place is a number of steps, after which conditions stand."""
+    """The conditions of a group, on their way down. A place is a number of steps, after which they stand."""
 
     def __init__(self, leaf: Operator, steps: list[Operator]) -> None:
         self._leaf = leaf

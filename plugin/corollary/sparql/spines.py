@@ -50,7 +50,7 @@ def above(part: Operator, step: Operator) -> Operator:
 
 
 def with_spines_rewritten(query: Query, change: Callable[[Operator], Operator]) -> Query:
-    """The query with ``change`` applied to each whole group: to each operator that is no left operand of a step."""
+    """The query with ``change`` applied to whole groups: operators that are no left operand of a step."""
 
     def changed(node: Any) -> Any:
         before = children(node)
