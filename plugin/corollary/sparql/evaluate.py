@@ -451,9 +451,13 @@ class Evaluator:
     def _left_joining(self, step: LeftJoin, scope: Scope, limit: int, is_counted: bool) -> Change:
         joined = self._joining(step.right, scope, limit)
         row = self.numbers.fresh()
+        names = mentioned(step.right) | mentioned(step.condition)
+        read = dict.fromkeys([*map(self.numbers.__getitem__, names), *scope.seed.columns])
 
         def parts(left: Batch) -> Iterator[Batch]:
-            numbered = Batch(left.size, left.columns | {row: np.arange(left.size, dtype=np.uint32)})
+            numbered = projected(left, read)
+            numbered.columns[row] = np.arange(left.size, dtype=np.uint32)
+            others = Batch(left.size, {v: c for v, c in left.columns.items() if v not in read})
             unmatched: Mask = np.ones(left.size, np.bool_)
             for both in joined(numbered):
                 if step.condition is not None:
@@ -461,7 +465,10 @@ class Evaluator:
                 if both.size:
                     matched = both.columns[row]
                     apart(matched.size, partial(unmatched.__setitem__, matched, False))
-                    yield Batch(both.size, {v: c for v, c in both.columns.items() if v != row})
+                    is_same = both.size == left.size and bool((matched == numbered.columns[row]).all())
+                    beside = others if is_same else others.take(matched)
+                    own = {v: c for v, c in both.columns.items() if v != row}
+                    yield Batch(both.size, beside.columns | own)
             if unmatched.any():
                 yield left.take(unmatched)
 
@@ -489,7 +496,8 @@ class Evaluator:
 
         def change(left: Batch) -> Parts:
             if self.pattern_of(step.right) is not None and self._continues(left, step.right, scope):
-                return [left.take(~self._has_match(left, step.right, scope))]
+                matched = self._has_match(left, step.right, scope)
+                return [left.take(~matched) if matched.any() else left]
             return [without(left, other(), scope.rows)]
 
         return change
@@ -787,8 +795,8 @@ class Evaluator:
     def _reduced_to_group(self, part: Group, scope: Scope) -> tuple[Batch, Rows | None]:
         """As ``_rows_to_group``, of any pattern.
 
-        If duplicates are ignored or only counted, many solutions become distinct rows, each with the number of
-        solutions that it stands for.
+        If duplicates are ignored or only counted, many solutions become distinct rows, each with the number
+        of solutions that it stands for.
         """
         arguments = (*(part.keys or ()), *(item.argument for item in part.aggregates))
         are_listed = [item for item in part.aggregates if item.argument is None and item.is_distinct]
