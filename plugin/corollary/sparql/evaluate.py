@@ -457,7 +457,9 @@ class Evaluator:
         def parts(left: Batch) -> Iterator[Batch]:
             numbered = projected(left, read)
             numbered.columns[row] = np.arange(left.size, dtype=np.uint32)
-            others = Batch(left.size, {v: c for v, c in left.columns.items() if v not in read})
+            others = Batch(left.size, dict(left.columns))
+            for variable in read:
+                others.columns.pop(variable, None)
             unmatched: Mask = np.ones(left.size, np.bool_)
             for both in joined(numbered):
                 if step.condition is not None:
@@ -488,11 +490,9 @@ class Evaluator:
         return self.pattern_join(part, scope, _unchanged, frozenset()).matches(left, pattern)
 
     def _subtracting(self, step: Minus, scope: Scope) -> Change:
-        names = possible(step.left)
-
         @cache
         def other() -> Batch:
-            return self._distinct_values(step.right, scope, names)
+            return self._distinct_values(step.right, scope, possible(step.left))
 
         def change(left: Batch) -> Parts:
             if self.pattern_of(step.right) is not None and self._continues(left, step.right, scope):

@@ -133,11 +133,13 @@ def piped(start: Parts, changes: Sequence[Change]) -> Iterator[Batch]:
 
 
 def settled(parts: Iterator[Batch], limit: int) -> Parts:
-    """The parts; in a list if there is one only. For few rows at a time, the second is not looked for."""
-    if limit <= ROWS_PER_LIMITED_CHUNK:
-        return parts
-    first = list(islice(parts, 2))
-    return chain(first, parts) if len(first) > 1 else first
+    """The parts; in a list if there is one only, but for a full one: it may be all that is asked for."""
+    first = list(islice(parts, 1))
+    if first and (first[0].size < limit // 2 or limit > ROWS_PER_LIMITED_CHUNK):
+        first += islice(parts, 1)
+        if len(first) == 1:
+            return first
+    return chain(first, parts)
 
 
 def is_bound(batch: Batch, variables: Iterable[int]) -> bool:
