@@ -1,4 +1,4 @@
-"""Counts, groups and distinct values of any group of patterns, in batches of a few rows: those of all its rows."""
+"""Counts, groups and distinct values of any pattern in batches of a few rows: those of all its rows."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def test_what_is_counted_is_what_is_listed(
         by_x[row.get("x")].append(row)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "ROWS_PER_CHUNK", chunk)
+        patch.setattr(evaluate, "MAX_ROWS_HELD", chunk)
         (counts,) = rows(store, f"SELECT (COUNT(*) AS ?a) (COUNT(?y) AS ?b) {{ {pattern} }}")
         (every,) = rows(store, f"SELECT (COUNT(*) AS ?a) {{ {pattern} }}")
         select = "SELECT ?x (COUNT(*) AS ?a) (COUNT(?y) AS ?b) (COUNT(DISTINCT ?z) AS ?c)"

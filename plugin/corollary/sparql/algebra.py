@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from rdflib.term import Literal, Node, URIRef, Variable
 
+from corollary.kernels.limits import check
+
 
 class PlanNode:
     """What a plan consists of, beside terms, tuples and constants. ``found``: see ``kept``."""
@@ -431,6 +433,7 @@ def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
                 waiting += [(inner, None) for inner in reversed(before)]
                 continue
         if before:
+            check()
             after = done[-len(before) :]
             del done[-len(before) :]
             if any(new is not old for new, old in zip(after, before, strict=True)):

@@ -85,6 +85,7 @@ from corollary.sparql.spines import STEPS, SpineScope
 from corollary.sparql.term_evaluation import Environment, is_volatile
 from corollary.sparql.tuning import (
     MAX_CHARACTERS_SHOWN,
+    MAX_ROWS_HELD,
     ROWS_BEFORE_ALL,
     ROWS_PER_CHUNK,
     ROWS_PER_LIMITED_CHUNK,
@@ -367,10 +368,16 @@ class Evaluator:
         Without a list of the part's solutions, where it may start from the batch: a basic graph pattern, or
         branches and steps that start from one.
         """
-        other = cache(partial(self._solve, part, scope))
+        few = cache(partial(self._few, part, scope))
 
         def at_once(left: Batch) -> Parts:
-            return join_parts(left, other(), limit) if left.size else []
+            if not left.size:
+                return []
+            other = few()
+            if other is not None:
+                return join_parts(left, other, limit)
+            every = self.parts(part, scope)
+            return gathered(chain.from_iterable(join_parts(left, some, limit) for some in every), limit)
 
         if self.pattern_of(part) is not None:
 
@@ -394,15 +401,25 @@ class Evaluator:
         else:
             return at_once
         changes = self._changes(steps, scope, limit)
-        touched = self._touched(leaf, steps)
 
         def driven(left: Batch) -> Parts:
-            is_free = touched is not None and touched.isdisjoint(left.columns)
-            if not is_free or not self._is_driven(left, leaf, scope):
+            names = left.columns
+            if not self._continues(left, part, scope) or not self.is_driven(part, names, names):
                 return at_once(left)
             return settled(piped(begin(left), changes), limit)
 
         return driven
+
+    def _few(self, part: Operator, scope: Scope) -> Batch | None:
+        """The solutions of a part; None if they are too many to be kept beside others."""
+        kept, size = [], 0
+        for batch in self.parts(part, scope):
+            kept.append(batch)
+            size += batch.size
+            current().rows(size)
+            if size > MAX_ROWS_HELD:
+                return None
+        return stacked(kept)
 
     def _touched(self, leaf: Operator, steps: list[Step]) -> frozenset[int] | None:
         """Variables whose values the steps must not know from elsewhere; None if they must not know anything.
@@ -431,20 +448,28 @@ class Evaluator:
             known.add(step, operand)
         return frozenset(map(self.numbers.__getitem__, touched))
 
-    def _is_driven(self, left: Batch, part: Operator, scope: Scope) -> bool:
-        """Whether the join of a batch with a part lists no solutions of the part alone."""
+    def is_driven(self, part: Operator, bound: Collection[int], columns: Collection[int]) -> bool:
+        """Whether a join with a part starts from rows, and lists no solutions of the part alone.
+
+        The rows have values of ``bound`` variables, and maybe of other ``columns``.
+        """
         if isinstance(part, Union):
-            return all(self._is_driven(left, branch, scope) for branch in part.branches)
+            return all(self.is_driven(branch, bound, columns) for branch in part.branches)
         leaf, steps = self.chain(part)
         if steps:
             touched = self._touched(leaf, steps)
-            is_free = touched is not None and touched.isdisjoint(left.columns)
-            return is_free and self._is_driven(left, leaf, scope)
-        return self.pattern_of(part) is not None and self._continues(left, part, scope)
+            is_free = touched is not None and touched.isdisjoint(columns)
+            return is_free and self.is_driven(leaf, bound, columns)
+        common = self._common(part, columns) if self.pattern_of(part) is not None else []
+        return bool(common) and all(variable in bound for variable in common)
+
+    def _common(self, part: Operator, columns: Collection[int]) -> list[int]:
+        """The variables of a part that have columns."""
+        return [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in columns]
 
     def _continues(self, left: Batch, part: Operator, scope: Scope) -> bool:
-        """Whether a basic graph pattern may start from a batch: all rows bind the variables of both."""
-        common = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in left.columns]
+        """Whether a part may start from a batch: all rows bind the variables of both."""
+        common = self._common(part, left.columns)
         is_complete = scope.seed.columns.keys() <= left.columns.keys()
         return bool(common) and is_complete and is_bound(left, common)
 
@@ -468,7 +493,7 @@ class Evaluator:
                     matched = both.columns[row]
                     apart(matched.size, partial(unmatched.__setitem__, matched, False))
                     is_same = both.size == left.size and bool((matched == numbered.columns[row]).all())
-                    beside = others if is_same else others.take(matched)
+                    beside = others if is_same else others.take(matched.astype(np.int64))
                     own = {v: c for v, c in both.columns.items() if v != row}
                     yield Batch(both.size, beside.columns | own)
             if unmatched.any():
@@ -504,7 +529,7 @@ class Evaluator:
 
     def _has_match(self, left: Batch, part: Operator, scope: Scope) -> Mask:
         """For each row, whether a basic graph pattern has a solution. Precondition: ``_continues``."""
-        common = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in left.columns]
+        common = self._common(part, left.columns)
         asked = projected(left, dict.fromkeys([*common, *scope.seed.columns]))
         if isinstance(part, Triples) and len(part.triples) == 1:
             first = numbers = np.arange(left.size)  # a search takes less time than looking for equal rows

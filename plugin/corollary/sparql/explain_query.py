@@ -32,6 +32,7 @@ from corollary.sparql.algebra import (
     InGraph,
     Join,
     LeftJoin,
+    Minus,
     Operator,
     OrderBy,
     Project,
@@ -53,7 +54,7 @@ from corollary.sparql.pattern_costs import Pattern
 from corollary.sparql.patterns import PatternJoin, Reduction
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
-from corollary.sparql.scopes import certain
+from corollary.sparql.scopes import certain, possible
 from corollary.sparql.solutions import Change, Parts
 from corollary.sparql.tuning import MAX_GRAPHS_SHOWN
 
@@ -295,8 +296,8 @@ class _Planner:
     ) -> Step:
         """The step of a part.
 
-        A basic graph pattern may ``start`` from rows: their estimated number, and the variables that have a
-        value in each of them. It may find only the values of variables that are ``wanted``.
+        Its first basic graph pattern may ``start`` from rows: their estimated number, and the variables that
+        have a value in each of them. It may find only the values of variables that are ``wanted``.
         """
         if isinstance(part, Triples):
             seed = float(scope.seed.size), frozenset(scope.seed.columns)
@@ -346,18 +347,21 @@ class _Planner:
     def _inputs(self, part: Operator, scope: Scope, start: tuple[float, frozenset[int]] | None) -> list[Step]:
         if isinstance(part, InGraph):
             return self._in_graphs(part, scope)
-        if isinstance(part, Join | LeftJoin):
+        if isinstance(part, Join | LeftJoin | Minus):
             first, second = part.left, part.right
             if isinstance(part, Join):
                 first, second = self._evaluator.sides(part)
-            left = self.step(first, scope)
-            bound = self._bound(first) | frozenset(scope.seed.columns)
-            numbers = self._evaluator.numbers
-            joins = bound & {numbers[v] for v in mentioned(self._evaluator.pattern_of(second))}
-            start = (left.estimate, bound) if joins else None
-            return [left, self.step(second, scope, start)]
-        if isinstance(part, Filter) and isinstance(part.inner, Triples):
-            return [self.step(part.inner, scope, start)]
+            left = self.step(first, scope, start)
+            around = frozenset(scope.seed.columns) | (frozenset() if start is None else start[1])
+            bound = self._bound(first) | around
+            columns = {self._evaluator.numbers[v] for v in possible(first)} | around
+            is_pattern = self._evaluator.pattern_of(second) is not None
+            is_driven = (is_pattern or not isinstance(part, Minus)) and self._evaluator.is_driven(
+                second, bound, columns
+            )
+            return [left, self.step(second, scope, (left.estimate, bound) if is_driven else None)]
+        if isinstance(part, Filter | Extend | Union):
+            return [self.step(each, scope, start) for each in inputs(part)]
         if isinstance(part, Subquery):
             return [self.step(part.inner, self._evaluator.inside(part.inner, scope))]
         if isinstance(part, Group):

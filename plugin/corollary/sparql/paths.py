@@ -38,7 +38,7 @@ from corollary.columns.pairs import (
 from corollary.execute.batches import Batch
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.program.compile import Atom
 from corollary.sparql.solutions import Change, Parts, piped, stacked
 from corollary.sparql.tuning import NODES_TRIED
@@ -241,6 +241,33 @@ class PathJoin:
             return nodes
         known: Column = origins[nodes[np.minimum(np.searchsorted(nodes, origins), nodes.size - 1)] == origins]
         return known
+
+    def closed_star(self, path: Any) -> int | None:
+        """The predicate that ``:p*`` repeats, if its relation is known to be transitive; else None."""
+        if not isinstance(path, MulPath) or not (path.more and path.zero) or not self._is_closed(path):
+            return None
+        assert isinstance(path.path, URIRef)
+        return self._id_of(path.path)
+
+    def are_alone(self, terms: Column, predicate: int, *, are_given: bool) -> Mask:
+        """Which terms a path of no steps connects to themselves, and the relation of a predicate does not."""
+        nodes = self._nodes(self._index)
+        keys = pack(terms, terms)
+        found: Mask = ~self._index.relation(predicate).contains(keys)
+        if not are_given and nodes.size:
+            found &= nodes[np.minimum(np.searchsorted(nodes, terms), nodes.size - 1)] == terms
+        return found if are_given or nodes.size else np.zeros(terms.size, np.bool_)
+
+    def by_no_steps(self, batch: Batch, start: int, predicate: int, end: int, given: frozenset[int]) -> Batch:
+        """The rows joined with the terms that ``are_alone``, as start and end."""
+        known = next((each for each in (start, end) if batch.knows(each)), None)
+        terms = self._nodes(self._index) if known is None else self._origins(batch, known, given)
+        terms = terms[self.are_alone(terms, predicate, are_given=True)]
+        return _joined(batch, start, pack(terms, terms), end)
+
+    def alone_count(self, predicate: int) -> int:
+        """The number of nodes that ``are_alone``."""
+        return int(np.count_nonzero(self.are_alone(self._nodes(self._index), predicate, are_given=True)))
 
     def _all_pairs(self, path: MulPath) -> Keys:
         nodes = self._nodes(self._index)

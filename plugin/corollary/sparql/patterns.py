@@ -170,7 +170,7 @@ class PatternJoin:
 
     def _extended_in_parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
         """The rows joined with a pattern, some ``size`` rows at a time; with a path, more if they are few."""
-        if type(pattern.p) is int:
+        if type(pattern.p) is int or self.paths.closed_star(pattern.p) is not None:
             for part in self._parts(batch, pattern, size, limit):
                 check()
                 yield from self._extended(part, pattern, limit)
@@ -214,6 +214,9 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if isinstance(p, AlternativePath):
             return self._matches_of_each(batch, pattern)
+        repeated = self.paths.closed_star(p)
+        if repeated is not None:
+            return self._matches_repeated(batch, pattern._replace(p=repeated))
         knows_s, knows_o = batch.knows(s), batch.knows(o)
         if type(p) is not int or p in batch.columns or (knows_s and knows_o) or s == o or p in (s, o):
             return None
@@ -244,7 +247,12 @@ class PatternJoin:
         if limit == ROWS_PER_LIMITED_CHUNK and type(p) is not int:
             return self.paths.parts(batch, s, p, o, self.costs.given | self.given)
         if isinstance(p, AlternativePath):
-            return self._extended_by_each(batch, pattern, limit)
+            return self._extended_by_each(batch, self._alternatives(pattern), limit)
+        repeated = self.paths.closed_star(p)
+        if repeated is not None:
+            steps = self._extended_by_each(batch, [pattern._replace(p=repeated)], limit)
+            none = self.paths.by_no_steps(batch, s, repeated, o, self.costs.given | self.given)
+            return gathered(chain(steps, [none]), limit)
         is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
@@ -330,15 +338,27 @@ class PatternJoin:
         """The patterns of the alternatives of a path."""
         return (Pattern.of(pattern.s, path, pattern.o) for path in pattern.p.args)
 
-    def _extended_by_each(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
-        """The rows joined with each alternative of a path."""
+    def _extended_by_each(self, batch: Batch, patterns: Iterable[Pattern], limit: int) -> Iterator[Batch]:
+        """The rows joined with each of some patterns."""
 
         def extended(one: Pattern) -> Iterator[Batch]:
             places = self._elementary([Place(one, None, True)], batch.columns)
             change = partial(self._joined, places, limit, False, False)
             return piped([batch], [partial(change, number) for number in range(len(places))])
 
-        return gathered(chain.from_iterable(map(extended, self._alternatives(pattern))), limit)
+        return gathered(chain.from_iterable(map(extended, patterns)), limit)
+
+    def _matches_repeated(self, batch: Batch, pattern: Pattern) -> Rows | None:
+        """The number of facts that match a pattern in each row, and of paths of no steps."""
+        found = self._matches(batch, pattern)
+        if found is None:
+            return None
+        known = next((end for end in (pattern.s, pattern.o) if batch.knows(end)), None)
+        if known is None:
+            return found + self.paths.alone_count(pattern.p)
+        is_given = known >= 0 or known in self.costs.given or known in self.given
+        alone = self.paths.are_alone(batch.column(known), pattern.p, are_given=is_given)
+        return found + alone
 
     def _matches_of_each(self, batch: Batch, pattern: Pattern) -> Rows | None:
         """The sum of the numbers of facts that match each alternative."""

@@ -9,6 +9,7 @@ variables that both bind: an ordinary join. If no shared variable is partly unbo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
@@ -92,7 +93,7 @@ def _merged(batch: Batch, times: Rows) -> tuple[Batch, Rows]:
     variables = tuple(batch.columns)
     if not variables:
         return Batch(1, {}), np.array([times.sum()])
-    first, numbers = _firsts(batch, variables)
+    first, numbers = apart(batch.size, partial(_firsts, batch, variables))
     counts = np.zeros(first.size, np.int64)
     np.add.at(counts, numbers, times)
     order = np.argsort(first)
