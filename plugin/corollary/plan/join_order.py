@@ -55,6 +55,8 @@ def join_order(
     known.
     """
     known = set(bound)
+    if len(items) == 1:
+        return [Place(items[0], None, costs.is_connected(known, items[0]))]
     variables = [costs.variables(item) for item in items]
     readers: dict[int, list[int]] = {}
     for number, read in enumerate(variables):

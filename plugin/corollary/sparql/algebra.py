@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache, wraps
+from operator import is_not
 from typing import Any, TypeVar
 
 from rdflib.term import Literal, Node, URIRef, Variable
@@ -420,26 +421,30 @@ def walk(node: Any) -> Iterator[Any]:
 def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
     """The node with ``change`` applied to everything in it and to itself, inner nodes first.
 
-    What does not change is the same object: ``rewritten(node, lambda part: part) is node``.
+    What does not change is the same object: ``rewritten(node, lambda part: part) is node``. No recursion
+    goes into first operands, of which very many may be within each other.
     """
-    done: list[Any] = []
-    waiting: list[tuple[Any, tuple[Any, ...] | None]] = [(node, None)]
-    while waiting:
-        part, before = waiting.pop()
-        if before is None:
-            before = children(part)
-            if before:
-                waiting.append((part, before))
-                waiting += [(inner, None) for inner in reversed(before)]
-                continue
-        if before:
-            check()
-            after = done[-len(before) :]
-            del done[-len(before) :]
-            if any(new is not old for new, old in zip(after, before, strict=True)):
-                part = type(part)(*after) if isinstance(part, PlanNode) else tuple(after)
-        done.append(change(part))
-    (found,) = done
+    above: list[tuple[Any, tuple[Any, ...], int]] = []
+    while True:  # down the first operands
+        before = children(node)
+        place = next((i for i, part in enumerate(before) if isinstance(part, PlanNode | tuple)), -1)
+        above.append((node, before, place))
+        if place < 0:
+            break
+        node = before[place]
+    check()
+    found: Any = None
+    for node, before, place in reversed(above):
+        after = [
+            (found if i == place else rewritten(part, change))
+            if isinstance(part, PlanNode | tuple)
+            else change(part)
+            for i, part in enumerate(before)
+        ]
+        if any(map(is_not, after, before)):
+            kind: Any = type(node)
+            node = tuple(after) if kind is tuple else kind(*after)
+        found = change(node)
     return found
 
 

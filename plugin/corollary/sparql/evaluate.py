@@ -209,7 +209,11 @@ class Evaluator:
         if not steps:
             return self._alone(leaf, scope, need)
         around = current().where
-        if need is None:
+        if all(isinstance(step, Extend | Project) for step, _ in steps):  # all rows of the leaf are kept
+            found = self._alone(leaf, scope, need)
+            for change in self._changes(steps, scope) if found.size else ():
+                (found,) = change(found)
+        elif need is None:
             found = self._kept(piped(self._leaf_parts(leaf, scope), self._changes(steps, scope)), None)
         else:
             found = self._enough(leaf, steps, scope, need)
@@ -384,7 +388,8 @@ class Evaluator:
             def continued(left: Batch) -> Parts:
                 if not self._continues(left, part, scope):
                     return at_once(left)
-                return settled(self._pattern_parts(part, scope, left, limit, None, is_counted), limit)
+                parts = self._pattern_parts(part, scope, left, limit, None, is_counted)
+                return settled(parts, limit) if limit > ROWS_PER_LIMITED_CHUNK and not is_counted else parts
 
             return continued
         leaf, steps = self.chain(part)
@@ -406,7 +411,8 @@ class Evaluator:
             names = left.columns
             if not self._continues(left, part, scope) or not self.is_driven(part, names, names):
                 return at_once(left)
-            return settled(piped(begin(left), changes), limit)
+            parts = piped(begin(left), changes)
+            return settled(parts, limit) if limit > ROWS_PER_LIMITED_CHUNK else parts
 
         return driven
 
@@ -503,7 +509,7 @@ class Evaluator:
             counts = self._matches(left, step.right, scope) if is_counted and step.condition is None else None
             if counts is not None:
                 return [Batch(int(np.maximum(counts, 1).sum()), {})]
-            return settled(gathered(parts(left), limit), limit)
+            return settled(parts(left), limit)
 
         return change
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -134,13 +134,16 @@ def piped(start: Parts, changes: Sequence[Change]) -> Iterator[Batch]:
 
 
 def settled(parts: Iterator[Batch], limit: int) -> Parts:
-    """The parts; in a list if there is one only, but for a full one: it may be all that is asked for."""
-    first = list(islice(parts, 1))
-    if first and (first[0].size < limit // 2 or limit > ROWS_PER_LIMITED_CHUNK):
-        first += islice(parts, 1)
-        if len(first) == 1:
-            return first
-    return chain(first, parts)
+    """As ``gathered``, in a list if there are no more than ``limit`` rows."""
+    kept: list[Batch] = []
+    size = 0
+    for part in parts:
+        if size and size + part.size > limit:
+            return chain((stacked(kept),), gathered(chain((part,), parts), limit))
+        if part.size:
+            kept.append(part)
+            size += part.size
+    return [stacked(kept)] if size else []
 
 
 def is_bound(batch: Batch, variables: Iterable[int]) -> bool:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
+from operator import is_
 from typing import Any
 
 from rdflib.term import Variable
 
 from corollary.sparql.algebra import (
+    Exists,
     Extend,
     Filter,
     Join,
@@ -23,6 +25,9 @@ from corollary.sparql.algebra import (
     Minus,
     Operator,
     Query,
+    Triples,
+    Union,
+    Values,
     children,
     rewritten,
 )
@@ -30,6 +35,10 @@ from corollary.sparql.scopes import Variables, certain, possible
 
 STEPS = (Join, LeftJoin, Minus, Filter, Extend)
 """Operators with one input, or with a left and a right one: their first field is the former."""
+
+
+_CLOSED = (Triples, Values, Filter, Extend)
+"""Operators in which no group is, but for the one that they continue, and for those in conditions."""
 
 
 def spine(part: Operator) -> tuple[Operator, list[Operator]]:
@@ -53,14 +62,21 @@ def with_spines_rewritten(query: Query, change: Callable[[Operator], Operator]) 
     """The query with ``change`` applied to whole groups: operators that are no left operand of a step."""
 
     def changed(node: Any) -> Any:
-        before = children(node)
-        after = [
-            change(part) if isinstance(part, Operator) and not (i == 0 and isinstance(node, STEPS)) else part
-            for i, part in enumerate(before)
-        ]
-        if all(new is old for new, old in zip(after, before, strict=True)):
+        if isinstance(node, Union):
+            branches = tuple(map(change, node.branches))
+            return node if all(map(is_, branches, node.branches)) else Union(branches)
+        if isinstance(node, Join | Minus):
+            right = change(node.right)
+            return node if right is node.right else type(node)(node.left, right)
+        if isinstance(node, LeftJoin):
+            right = change(node.right)
+            return node if right is node.right else LeftJoin(node.left, right, node.condition)
+        if isinstance(node, _CLOSED) or not isinstance(node, Operator | Exists | Query):
             return node
-        return tuple(after) if isinstance(node, tuple) else type(node)(*after)
+        before = children(node)
+        after = [change(part) if isinstance(part, Operator) else part for part in before]
+        kind: Any = type(node)
+        return node if all(map(is_, after, before)) else kind(*after)
 
     found: Query = rewritten(query, changed)
     return found
