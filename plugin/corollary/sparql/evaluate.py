@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain, count
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from rdflib.paths import Path
@@ -140,6 +140,24 @@ class Scope:
     index: TripleIndex
     seed: Batch
     rows: frozenset[int] = frozenset()
+
+
+Found = TypeVar("Found")
+
+
+class _Once(Generic[Found]):
+    """A function without arguments that is called once at most, when its result is first asked for."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], Found]) -> None:
+        self._find = find
+        self._found: list[Found] = []
+
+    def __call__(self) -> Found:
+        if not self._found:
+            self._found.append(self._find())
+        return self._found[0]
 
 
 Step = tuple[Operator, Operator | None]
@@ -372,7 +390,7 @@ class Evaluator:
         Without a list of the part's solutions, where it may start from the batch: a basic graph pattern, or
         branches and steps that start from one.
         """
-        few = cache(partial(self._few, part, scope))
+        few = _Once(partial(self._few, part, scope))
 
         def at_once(left: Batch) -> Parts:
             if not left.size:
@@ -521,9 +539,7 @@ class Evaluator:
         return self.pattern_join(part, scope, _unchanged, frozenset()).matches(left, pattern)
 
     def _subtracting(self, step: Minus, scope: Scope) -> Change:
-        @cache
-        def other() -> Batch:
-            return self._distinct_values(step.right, scope, possible(step.left))
+        other = _Once(lambda: self._distinct_values(step.right, scope, possible(step.left)))
 
         def change(left: Batch) -> Parts:
             if self.pattern_of(step.right) is not None and self._continues(left, step.right, scope):
@@ -535,6 +551,9 @@ class Evaluator:
 
     def _has_match(self, left: Batch, part: Operator, scope: Scope) -> Mask:
         """For each row, whether a basic graph pattern has a solution. Precondition: ``_continues``."""
+        counts = self._matches(left, part, scope)
+        if counts is not None:
+            return counts > 0
         common = self._common(part, left.columns)
         asked = projected(left, dict.fromkeys([*common, *scope.seed.columns]))
         if isinstance(part, Triples) and len(part.triples) == 1:

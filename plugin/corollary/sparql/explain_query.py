@@ -56,6 +56,7 @@ from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.scopes import certain, possible
 from corollary.sparql.solutions import Change, Parts
+from corollary.sparql.spines import STEPS
 from corollary.sparql.tuning import MAX_GRAPHS_SHOWN
 
 _NO_IDS: Column = np.empty(0, np.uint32)
@@ -305,6 +306,9 @@ class _Planner:
         rows, seconds = self._evaluator.counts(id(part))
         step = Step(KEYWORDS[type(part)], self._detail(part), rows=rows, seconds=seconds)
         inner = self._inputs(part, scope, start)
+        is_pattern = isinstance(part, Filter) and isinstance(part.inner, Triples)
+        if step.seconds is not None and isinstance(part, (*STEPS, Project)) and not is_pattern:
+            step.seconds += inner[0].seconds or 0.0  # batches come to a step from its input
         step.estimate = self._estimate(part, [each.estimate for each in inner])
         tested = max((each.estimate for each in inner), default=1.0)
         step.inputs = [*inner, *self._exists(part, scope, tested)]
