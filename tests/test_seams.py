@@ -145,7 +145,7 @@ def right_branch_first(query: Query) -> Query:
     """A pass of queries: { A } UNION { B }  ->  { B } UNION { A }."""
 
     def turned(node: Any) -> Any:
-        return Union(node.right, node.left) if isinstance(node, Union) else node
+        return Union(node.branches[::-1]) if isinstance(node, Union) else node
 
     found: Query = rewritten(query, turned)
     return found

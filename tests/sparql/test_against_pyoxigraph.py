@@ -14,8 +14,7 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.execute import intersect
-from corollary.sparql import intersections
-from corollary.sparql import patterns as pattern_joins
+from corollary.sparql import evaluate, intersections
 from corollary.store import CorollaryStore
 
 NODES = ["<urn:a>", "<urn:b>", "<urn:c>", "1", "2", '"x"']
@@ -199,7 +198,7 @@ def test_same_rows_by_intersections(
     with pytest.MonkeyPatch.context() as patch:
         intersect_always(patch)
         patch.setattr(intersect, "MAX_VALUES_PER_ROW_JOINED", joined)
-        patch.setattr(pattern_joins, "ROWS_PER_CHUNK", rows)
+        patch.setattr(evaluate, "ROWS_PER_CHUNK", rows)
         check_rows(data, pattern)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from rdflib import OWL, Graph, Namespace
+from rdflib import OWL, Graph, Namespace, Variable
 from rdflib.query import Result
 from tests.compression import compress_all
 
 from corollary.closure.compressed_relation import CompressedRelation
-from corollary.sparql import patterns
+from corollary.sparql import evaluate, patterns
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -23,8 +24,9 @@ def graphs() -> Iterator[tuple[Graph, Graph]]:
     """A graph with compressed relations, and one with the same triples. Few rows are joined at a time."""
     with pytest.MonkeyPatch.context() as patch:
         compress_all(patch)
-        patch.setattr(patterns, "ROWS_PER_CHUNK", 7)
-        patch.setattr(patterns, "ROWS_PER_LIMITED_CHUNK", 3)
+        patch.setattr(evaluate, "ROWS_PER_CHUNK", 7)
+        for module in (evaluate, patterns):
+            patch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 3)
         graph = Graph(CorollaryStore())
         for i in range(MEMBERS):
             graph.add((EX.m0, OWL.sameAs, EX[f"m{i}"]))
@@ -37,6 +39,25 @@ def graphs() -> Iterator[tuple[Graph, Graph]]:
             listed.add(triple)
         yield graph, listed
 
+
+DRIVEN = (
+    "{} OPTIONAL {{ ?y owl:sameAs ?z }}",
+    "{} OPTIONAL {{ ?y owl:sameAs ?z . ?z ex:p ?w }}",
+    "{} OPTIONAL {{ ?y owl:sameAs ?z OPTIONAL {{ ?z ex:p ?w }} }}",
+    "{} OPTIONAL {{ ?y owl:sameAs ?z FILTER(?z != ?y) }}",
+    "{} OPTIONAL {{ {{ ?y owl:sameAs ?z }} UNION {{ ?z ex:p ?y }} }}",
+    "{} OPTIONAL {{ ?y owl:sameAs+ ?z }}",
+    "{} MINUS {{ ?y owl:sameAs ?z }}",
+    "{} MINUS {{ ?y owl:sameAs ?z . ?z ex:p ?w }}",
+    "{} ?y owl:sameAs ?z MINUS {{ ?y owl:sameAs ?z }}",
+    "{} FILTER EXISTS {{ ?y owl:sameAs ?z . ?z ex:p ?w FILTER(?w != ?y) }}",
+    "{} {{ ?y owl:sameAs ?z }} UNION {{ ?z owl:sameAs ?y }}",
+    "{} {{ ?y owl:sameAs ?z BIND(?z AS ?w) }}",
+    "{} ?y owl:sameAs* ?z",
+    "{} ?y owl:sameAs+/owl:sameAs ?z",
+    "{} ?y (owl:sameAs|^owl:sameAs)/ex:p ?z",
+)
+"""Groups in which the facts of a compressed relation are read from the rows of another one."""
 
 BY_ENDS = (
     "SELECT DISTINCT ?s { ?s ex:p ?o }",
@@ -124,6 +145,45 @@ def test_repeated_terms_and_paths_list_nothing(
     assert len(graph.query(text + "SELECT * { ex:m3 owl:sameAs+ ?o }")) == MEMBERS
     assert isinstance(graph.store, CorollaryStore)
     assert str(graph.store.components())
+
+
+def driven(pattern: str, asked: str) -> str:
+    first = "?x ex:q ex:v1 . ?y ex:p ?x ."
+    return f"PREFIX ex: <{EX}> PREFIX owl: <{OWL}> SELECT {asked} {{ {pattern.format(first)} }}"
+
+
+@pytest.mark.parametrize("pattern", DRIVEN)
+def test_what_starts_from_rows_lists_little_at_a_time(
+    graphs: tuple[Graph, Graph], monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    """The pairs of the relation are not listed. No more facts are read at once than a few rows have."""
+    graph, listed = graphs
+    wanted = bag(listed.query(driven(pattern, "?x ?y ?z ?w")))
+    if "+" in pattern or "*" in pattern:  # rdflib may repeat the pairs of a path
+        wanted = None
+    sizes: list[int] = []
+    read = CompressedRelation._matches
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("listed")
+
+    def noted(*arguments: Any) -> Any:
+        found = read(*arguments)
+        sizes.append(found[0].size)
+        return found
+
+    monkeypatch.setattr(CompressedRelation, "pairs", refuse)
+    monkeypatch.setattr(CompressedRelation, "_matches", staticmethod(noted))
+    solutions = bag(graph.query(driven(pattern, "?x ?y ?z ?w")))
+    assert isinstance(solutions, Counter)
+    assert wanted is None or solutions == wanted
+    total = solutions.total()
+    for asked in ("(COUNT(*) AS ?n)", "(COUNT(*) AS ?n) (COUNT(?z) AS ?m)"):
+        (row,) = graph.query(driven(pattern, asked)).bindings
+        assert int(row["n"]) == total  # type: ignore[index]
+        with_z = sum(count for found, count in solutions.items() if Variable("z") in dict(found))
+        assert len(row) == 1 or int(row["m"]) == with_z  # type: ignore[index]
+    assert max(sizes, default=0) <= 2 * MEMBERS
 
 
 @pytest.mark.parametrize("query", BY_ENDS)

@@ -28,7 +28,8 @@ EX = Namespace("urn:x:")
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many."""
     monkeypatch.setattr(evaluate, "ROWS_BEFORE_ALL", (8, 32))
-    monkeypatch.setattr(pattern_joins, "ROWS_PER_LIMITED_CHUNK", 8)
+    for module in (evaluate, pattern_joins):
+        monkeypatch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 8)
 
 
 def store_of(size: int) -> Any:
@@ -149,7 +150,8 @@ def test_the_first_rows_are_some_of_all_rows(pattern: str, limit: int, form: str
     every = solutions(graph.query(query))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "ROWS_BEFORE_ALL", (2, 8))
-        patch.setattr(pattern_joins, "ROWS_PER_LIMITED_CHUNK", 2)
+        for module in (evaluate, pattern_joins):
+            patch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 2)
         patch.setattr(paths, "NODES_TRIED", 2)
         first = solutions(graph.query(f"{query} LIMIT {limit}"))
         asked = graph.query(f"ASK {{ {pattern} }}").askAnswer

@@ -205,14 +205,15 @@ def test_the_order_shown_is_the_order_evaluated(block: str, asked: str, place: s
     extended, counted = _CountingJoin._extended, _CountingJoin._counted
 
     def noted(self: Any, batch: Any, pattern: Any, limit: int) -> Any:
-        if (self.part, pattern) not in chosen:
-            chosen.append((self.part, pattern))
+        whole, _ = self.wholes.get(pattern, (pattern, True))
+        if (self.part, whole) not in chosen:
+            chosen.append((self.part, whole))
         return extended(self, batch, pattern, limit)
 
     def noted_count(self: Any, batch: Any, pattern: Any) -> Any:
         found = counted(self, batch, pattern)
         if found is not None:
-            chosen.append((self.part, pattern))
+            chosen.append((self.part, self.wholes.get(pattern, (pattern, True))[0]))
         return found
 
     store: Any = graph.store

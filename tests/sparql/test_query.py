@@ -422,12 +422,6 @@ def test_what_is_nested_too_deep(graph: Graph, nested: str, kind: type[Exception
     assert len(graph.query("SELECT * { ?s x:p ?o FILTER((?o) > 2) }")) == 2
 
 
-def test_nesting_that_ends_evaluation(graph: Graph) -> None:
-    """It parses, and is too deep for what comes after that."""
-    with pytest.raises(NestedTooDeep):
-        graph.query("SELECT * { " + " UNION ".join(["{ ?s x:p ?o }"] * 1_000) + " }")
-
-
 @settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from([*range(-3, 4), 1.5, 1 << 70])), max_size=12),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import is_
 
@@ -25,7 +25,7 @@ from corollary.execute.tuning import (
     MIN_ROWS_TO_ESTIMATE,
     MIN_ROWS_TO_SHARE_TESTS,
 )
-from corollary.kernels.limits import current, reserve
+from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.plan.delta_plans import guard_plan
@@ -328,20 +328,48 @@ def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
 
 def natural_join(left: Batch, right: Batch) -> Batch:
     """The natural join: all pairs of rows that agree on the shared variables. Build side: ``right``."""
+    return next(natural_join_parts(left, right, left.size * right.size), Batch.none())
+
+
+def natural_join_parts(left: Batch, right: Batch, limit: int) -> Iterator[Batch]:
+    """As ``natural_join``, in parts of at most ``limit`` rows, or those of one left row."""
     shared = tuple(variable for variable in left.columns if variable in right.columns)
     if not shared:
-        return product(left, right)
+        size = max(1, limit // max(right.size, 1))
+        for start in range(0, left.size, size):
+            check()
+            yield product(left.cut(start, min(start + size, left.size)), right)
+        return
     reserve(4 * len(shared) * (left.size + right.size))
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
     _, numbers = number_rows(Batch(left.size + right.size, both), shared)
     codes = numbers.astype(np.uint32)
     right_keys = sort_keys(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
-    rows, right_rows = join_keys(right_keys, codes[: left.size])
-    joined = left.take(rows)
-    reserve(4 * rows.size * len(right.columns))
-    for variable, column in right.columns.items():
-        joined.columns.setdefault(variable, column[right_rows])
-    return joined
+    for start, end in _cuts(codes, left.size, limit, left.size * right.size):
+        check()
+        rows, right_rows = join_keys(right_keys, codes[start:end])
+        joined = left.cut(start, end).take(rows)
+        reserve(4 * rows.size * len(right.columns))
+        for variable, column in right.columns.items():
+            joined.columns.setdefault(variable, column[right_rows])
+        yield joined
+
+
+def _cuts(codes: Column, left: int, limit: int, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of the first ``left`` codes, with at most ``limit`` equal ones among the others, or of one code.
+
+    ``most`` is a bound of their number.
+    """
+    if most <= limit:
+        yield 0, left
+        return
+    ends = np.cumsum(np.bincount(codes[left:], minlength=int(codes.max()) + 1)[codes[:left]])
+    start = 0
+    while start < left:
+        before = int(ends[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + limit, "right")))
+        yield start, end
+        start = end
 
 
 def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:

@@ -7,8 +7,10 @@ for deltas of any size (``RuleCosts``); that of a query for one state, by expect
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
+from heapq import heappop, heappush
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from corollary.plan.steps import Age, Join, Size
@@ -47,24 +49,65 @@ def join_order(
     """The items in join order, from rows that have the ``bound`` variables.
 
     The next one is connected if there is any such, and has the least cost. Ties keep the given order. Cost:
-    that of every item, and again when one of its variables is bound.
+    that of every item, and again when one of its variables is bound; and a logarithm for each.
+
+    Precondition: an item without connection to the known variables gets one only when one of its own becomes
+    known.
     """
-    waiting, known = list(items), set(bound)
-    variables = [costs.variables(item) for item in waiting]
-    kept: list[Cost | None] = [None] * len(waiting)
-    places = []
+    known = set(bound)
+    if len(items) == 1:
+        return [Place(items[0], None, costs.is_connected(known, items[0]))]
+    variables = [costs.variables(item) for item in items]
+    readers: dict[int, list[int]] = {}
+    for number, read in enumerate(variables):
+        for variable in read:
+            readers.setdefault(variable, []).append(number)
+    kept: dict[int, Cost] = {}
+    connected: list[tuple[Cost, int]] = []
+    others: list[tuple[Cost, int]] = []
+    waiting, stale = set(range(len(items))), set(range(len(items)))
+    places: list[Place[Item, Cost]] = []
     while len(waiting) > 1:
-        found = [costs.cost(known, waiting[i]) if cost is None else cost for i, cost in enumerate(kept)]
-        by_cost = sorted(range(len(waiting)), key=found.__getitem__)
-        connected = next((i for i in by_cost if costs.is_connected(known, waiting[i])), None)
-        chosen = by_cost[0] if connected is None else connected
-        places.append(Place(waiting.pop(chosen), found.pop(chosen), connected is not None))
-        fresh = variables.pop(chosen) - known
+        for number in stale:
+            kept[number] = costs.cost(known, items[number])
+            heappush(connected, (kept[number], number))
+        chosen = _cheapest(connected, others, waiting, kept, items, partial(costs.is_connected, known))
+        if chosen is None:
+            places.append(Place(items[others[0][1]], others[0][0], False))
+            chosen = heappop(others)[1]
+        else:
+            places.append(Place(items[chosen], kept[chosen], True))
+        waiting.remove(chosen)
+        fresh = variables[chosen] - known
         known |= fresh
-        kept = [
-            cost if fresh.isdisjoint(others) else None for cost, others in zip(found, variables, strict=True)
-        ]
-    return places + [Place(item, kept[0], costs.is_connected(known, item)) for item in waiting]
+        stale = waiting & {number for variable in fresh for number in readers[variable]}
+        for number in stale:
+            del kept[number]
+    return places + [Place(items[n], kept.get(n), costs.is_connected(known, items[n])) for n in waiting]
+
+
+def _cheapest(
+    connected: list[tuple[Cost, int]],
+    others: list[tuple[Cost, int]],
+    waiting: Set[int],
+    kept: Mapping[int, Cost],
+    items: Sequence[Item],
+    is_connected: Callable[[Item], bool],
+) -> int | None:
+    """Take the cheapest connected item; None if there is none, and the first of ``others`` is the cheapest.
+
+    Items without connection go over to ``others``. Entries of items that were taken, or that have another
+    cost now, are dropped.
+    """
+    while connected:
+        cost, number = heappop(connected)
+        if number in waiting and kept[number] == cost:
+            if is_connected(items[number]):
+                return number
+            heappush(others, (cost, number))
+    while others[0][1] not in waiting or kept[others[0][1]] != others[0][0]:
+        heappop(others)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,8 @@ def aggregate(
 ) -> Batch:
     """One row for every group of ``inner``. Without GROUP BY there is one group, even of no rows.
 
-    With ``times``, each row stands for that many solutions, which bind each variable that is counted.
+    With ``times``, each row stands for that many solutions. A variable that is counted has a column, or a
+    value in all of them.
     """
     keys = part.keys
     if keys is None:
@@ -88,7 +89,9 @@ def aggregate(
     for item in part.aggregates:
         if times is not None and item.function == "COUNT" and not item.is_distinct:
             counts = np.zeros(size, np.int64)
-            np.add.at(counts, groups, times)
+            is_read = isinstance(item.argument, Variable) and numbers[item.argument] in inner.columns
+            valued = expressions.values(item.argument, inner, exists) != UNBOUND if is_read else slice(None)
+            np.add.at(counts, groups[valued], times[valued])
             result.columns[numbers[item.result]] = _counts(counts, terms)
             continue
         result.columns[numbers[item.result]] = _aggregate(

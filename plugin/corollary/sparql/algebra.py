@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache, wraps
+from operator import is_not
 from typing import Any, TypeVar
 
 from rdflib.term import Literal, Node, URIRef, Variable
+
+from corollary.kernels.limits import check
 
 
 class PlanNode:
@@ -149,10 +152,9 @@ class LeftJoin(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Union(Operator):
-    """The solutions of both sides."""
+    """The solutions of all branches."""
 
-    left: Operator
-    right: Operator
+    branches: tuple[Operator, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +404,8 @@ def children(node: Any) -> tuple[Any, ...]:
 
 def inputs(operator: Operator) -> list[Operator]:
     """The operators whose solutions an operator reads."""
+    if isinstance(operator, Union):
+        return list(operator.branches)
     return [part for part in children(operator) if isinstance(part, Operator)]
 
 
@@ -417,13 +421,31 @@ def walk(node: Any) -> Iterator[Any]:
 def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
     """The node with ``change`` applied to everything in it and to itself, inner nodes first.
 
-    What does not change is the same object: ``rewritten(node, lambda part: part) is node``.
+    What does not change is the same object: ``rewritten(node, lambda part: part) is node``. No recursion
+    goes into first operands, of which very many may be within each other.
     """
-    before = children(node)
-    after = [rewritten(part, change) for part in before]
-    if any(new is not old for new, old in zip(after, before, strict=True)):
-        node = type(node)(*after) if isinstance(node, PlanNode) else tuple(after)
-    return change(node)
+    above: list[tuple[Any, tuple[Any, ...], int]] = []
+    while True:  # down the first operands
+        before = children(node)
+        place = next((i for i, part in enumerate(before) if isinstance(part, PlanNode | tuple)), -1)
+        above.append((node, before, place))
+        if place < 0:
+            break
+        node = before[place]
+    check()
+    found: Any = None
+    for node, before, place in reversed(above):
+        after = [
+            (found if i == place else rewritten(part, change))
+            if isinstance(part, PlanNode | tuple)
+            else change(part)
+            for i, part in enumerate(before)
+        ]
+        if any(map(is_not, after, before)):
+            kind: Any = type(node)
+            node = tuple(after) if kind is tuple else kind(*after)
+        found = change(node)
+    return found
 
 
 @kept

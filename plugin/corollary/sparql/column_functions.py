@@ -53,7 +53,7 @@ from corollary.sparql.column_values import (
 )
 from corollary.sparql.number_texts import MAX_SCALE, POWERS
 from corollary.sparql.query_terms import QueryTerms
-from corollary.sparql.term_evaluation import custom_function
+from corollary.sparql.term_evaluation import CHAINED, custom_function
 from corollary.sparql.term_texts import TermTexts, concatenated, content_of, cut_out, large, mask_of
 from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 from corollary.sparql.user_functions import NO_FUNCTIONS, NUMBERS, UserFunction
@@ -95,6 +95,8 @@ class ColumnEvaluator:
         self._column_of = column_of
         self._size = size
         self._distinct: dict[Variable, tuple[Column, Rows]] = {}
+        self._left: tuple[Any, Part] | None = None
+        """The left operand of the call that is evaluated next, and its values."""
 
     def part(self, expression: Any) -> Part | None:
         """The values on their domain; None if the expression is not evaluated on columns."""
@@ -110,6 +112,22 @@ class ColumnEvaluator:
         return np.arange(self._size) if over is ROWS else self._domain(over)[1]
 
     def _evaluated(self, node: Any) -> Part:
+        if self._left is not None and self._left[0] is node:
+            found, self._left = self._left[1], None
+            return found
+        chained = []
+        while isinstance(node, Call) and node.name in CHAINED:
+            chained.append(node)
+            node = node.arguments[0]
+        if not chained:
+            return self._called(node)
+        for call in reversed(chained):  # without recursion
+            found = self._called(call)
+            self._left = call, found
+        self._left = None
+        return found
+
+    def _called(self, node: Any) -> Part:
         check()
         if isinstance(node, Variable):
             ids = self._domain(node)[0]

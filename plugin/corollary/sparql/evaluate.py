@@ -12,11 +12,11 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import count
-from typing import Any
+from functools import partial
+from itertools import chain, count
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from rdflib.paths import Path
@@ -26,7 +26,7 @@ from corollary.columns import TripleIndex
 from corollary.columns.key_sort import order_of
 from corollary.execute.batches import Batch, filled, product
 from corollary.execute.filters import number_rows
-from corollary.kernels.limits import current
+from corollary.kernels.limits import at, current
 from corollary.kernels.sorted import Mask, Rows
 from corollary.kernels.threads import apart
 from corollary.sparql.aggregates import SET_AGGREGATES, aggregate
@@ -62,22 +62,36 @@ from corollary.sparql.expressions import Expressions
 from corollary.sparql.intersections import JoinPlan
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
-from corollary.sparql.patterns import Change, PatternJoin
+from corollary.sparql.patterns import PatternJoin, Reduction
 from corollary.sparql.query_terms import QueryTerms
-from corollary.sparql.scopes import possible
+from corollary.sparql.scopes import certain, possible
 from corollary.sparql.solutions import (
+    Change,
+    Parts,
+    counted_rows,
     distinct,
+    gathered,
     groups,
     is_bound,
     join,
+    join_parts,
+    piped,
     projected,
     reduced,
+    settled,
     stacked,
     with_matches,
     without,
 )
+from corollary.sparql.spines import STEPS, SpineScope
 from corollary.sparql.term_evaluation import Environment, is_volatile
-from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN, ROWS_BEFORE_ALL
+from corollary.sparql.tuning import (
+    MAX_CHARACTERS_SHOWN,
+    MAX_ROWS_HELD,
+    ROWS_BEFORE_ALL,
+    ROWS_PER_CHUNK,
+    ROWS_PER_LIMITED_CHUNK,
+)
 from corollary.sparql.written_literals import UNBOUND
 
 KEYWORDS: dict[type[Operator], str] = {
@@ -128,6 +142,28 @@ class Scope:
     index: TripleIndex
     seed: Batch
     rows: frozenset[int] = frozenset()
+
+
+Found = TypeVar("Found")
+
+
+class _Once(Generic[Found]):
+    """A function without arguments that is called once at most, when its result is first asked for."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], Found]) -> None:
+        self._find = find
+        self._found: list[Found] = []
+
+    def __call__(self) -> Found:
+        if not self._found:
+            self._found.append(self._find())
+        return self._found[0]
+
+
+Step = tuple[Operator, Operator | None]
+"""An operator, and its operand that is not its input."""
 
 
 class Place:
@@ -189,6 +225,23 @@ class Evaluator:
         return self._solve(part, self.start, need)
 
     def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
+        leaf, steps = self.chain(part)
+        if not steps:
+            return self._alone(leaf, scope, need)
+        around = current().where
+        if all(isinstance(step, Extend | Project) for step, _ in steps):  # all rows of the leaf are kept
+            found = self._alone(leaf, scope, need)
+            for change in self._changes(steps, scope) if found.size else ():
+                (found,) = change(found)
+        elif need is None:
+            found = self._kept(piped(self._leaf_parts(leaf, scope), self._changes(steps, scope)), None)
+        else:
+            found = self._enough(leaf, steps, scope, need)
+        current().where = around
+        return found
+
+    def _alone(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
+        """The solutions of an operator that is no step."""
         work = current()
         around, work.where = work.where, Place(part)
         work.check()
@@ -198,6 +251,365 @@ class Evaluator:
         work.where = around
         return result
 
+    @staticmethod
+    def _kept(parts: Parts, need: int | None) -> Batch:
+        """All solutions; with ``need``, the first ones."""
+        kept, size, work = [], 0, current()
+        for part in parts:
+            kept.append(part)
+            size += part.size
+            work.rows(size)
+            if need is not None and size >= need:
+                break
+        return stacked(kept)
+
+    def _enough(self, leaf: Operator, steps: list[Step], scope: Scope, need: int) -> Batch:
+        """A result with ``need`` rows, found from the first rows of ``leaf``, or from all of them."""
+        changes = self._changes(steps, scope, ROWS_PER_LIMITED_CHUNK)
+        keeps_rows = all(isinstance(step, LeftJoin | Extend | Project) for step, _ in steps)
+        sizes = (need,) if keeps_rows else ROWS_BEFORE_ALL if self._stops_early(leaf) else ()
+        for most in sizes:
+            if most >= need:
+                some = self._alone(leaf, scope, most)
+                found = self._kept(piped([some], changes), need)
+                if some.size < most or found.size >= need:
+                    return found
+        return self._kept(piped(self._leaf_parts(leaf, scope), changes), need)
+
+    # Steps: what is done with the solutions of the operators below, a batch at a time
+
+    def chain(self, part: Operator) -> tuple[Operator, list[Step]]:
+        """The operator that is evaluated first, and what is done with its solutions.
+
+        Each step has the operand that is not its input, if any. A basic graph pattern with its own condition
+        is one operator.
+        """
+        steps: list[Step] = []
+        while isinstance(part, (*STEPS, Project)):
+            if isinstance(part, Join):
+                first, second = self.sides(part)
+                steps.append((part, second))
+                part = first
+            elif isinstance(part, LeftJoin | Minus):
+                steps.append((part, part.right))
+                part = part.left
+            elif isinstance(part, Filter) and isinstance(part.inner, Triples):
+                break
+            else:
+                steps.append((part, None))
+                part = part.inner
+        steps.reverse()
+        return part, steps
+
+    def parts(
+        self,
+        part: Operator,
+        scope: Scope,
+        wanted: Collection[Variable] | None = None,
+        is_counted: bool = False,
+    ) -> Iterator[Batch]:
+        """The solutions in batches, none of which is kept.
+
+        With ``wanted``, the distinct values of these variables suffice; some may come several times. With
+        ``is_counted``, batches may lack columns.
+        """
+        leaf, steps = self.chain(part)
+        if not steps:
+            return iter(self._leaf_parts(leaf, scope, wanted, is_counted))
+        changes = self._changes(steps, scope, is_counted=is_counted)
+        return piped(self._leaf_parts(leaf, scope), changes)
+
+    def _leaf_parts(
+        self,
+        leaf: Operator,
+        scope: Scope,
+        wanted: Collection[Variable] | None = None,
+        is_counted: bool = False,
+    ) -> Parts:
+        """As ``parts``, of an operator that is no step."""
+        match leaf:
+            case Triples() | Filter():
+                at(Place(leaf))
+                return self._pattern_parts(leaf, scope, scope.seed, ROWS_PER_CHUNK, wanted, is_counted)
+            case Union():
+                found = (self.parts(branch, scope, wanted, is_counted) for branch in leaf.branches)
+                every: Iterator[Batch] = chain.from_iterable(found)
+                return every if is_counted else gathered(every, ROWS_PER_CHUNK)
+            case Subquery() if isinstance(leaf.inner, Project):
+                return self.parts(leaf.inner, self.inside(leaf.inner, scope))
+        return [self._alone(leaf, scope)]
+
+    def _changes(
+        self, steps: list[Step], scope: Scope, limit: int | None = None, is_counted: bool = False
+    ) -> list[Change]:
+        """What the steps make of a batch, in batches of some ``limit`` rows."""
+        most = ROWS_PER_CHUNK if limit is None else limit
+        last = len(steps) - 1
+        return [
+            self._reported(step, self._change(step, operand, scope, most, is_counted and i == last))
+            for i, (step, operand) in enumerate(steps)
+        ]
+
+    def _reported(self, step: Operator, change: Change) -> Change:
+        """A change that says where it is, and counts its rows against the limit."""
+        place, size = Place(step), 0
+
+        def counted(batch: Batch) -> Batch:
+            nonlocal size
+            size += batch.size
+            current().rows(size)
+            return batch
+
+        def reported(batch: Batch) -> Parts:
+            at(place)
+            found = change(batch)
+            return [counted(part) for part in found] if isinstance(found, list) else map(counted, found)
+
+        return reported
+
+    def _change(
+        self, step: Operator, operand: Operator | None, scope: Scope, limit: int, is_counted: bool
+    ) -> Change:
+        match step:
+            case Join():
+                assert operand is not None
+                return self._joining(operand, scope, limit, is_counted)
+            case LeftJoin():
+                return self._left_joining(step, scope, limit, is_counted)
+            case Minus():
+                return self._subtracting(step, scope)
+            case Filter():
+                return lambda batch: [self._filtered(step.condition, batch, scope)]
+            case Extend():
+                return lambda batch: [self._extended(step, batch, scope)]
+        assert isinstance(step, Project)
+        columns = [self.numbers[variable] for variable in step.variables]
+        return lambda batch: [projected(batch, columns)]
+
+    def _joining(self, part: Operator, scope: Scope, limit: int, is_counted: bool = False) -> Change:
+        """The join of a batch with a part.
+
+        Without a list of the part's solutions, where it may start from the batch: a basic graph pattern, or
+        branches and steps that start from one.
+        """
+        few = _Once(partial(self._few, part, scope))
+
+        def at_once(left: Batch) -> Parts:
+            if not left.size:
+                return []
+            other = few()
+            if other is not None:
+                return join_parts(left, other, limit)
+            every = self.parts(part, scope)
+            return gathered(chain.from_iterable(join_parts(left, some, limit) for some in every), limit)
+
+        if self.pattern_of(part) is not None:
+
+            def continued(left: Batch) -> Parts:
+                if not self._continues(left, part, scope):
+                    return at_once(left)
+                parts = self._pattern_parts(part, scope, left, limit, None, is_counted)
+                return settled(parts, limit) if limit > ROWS_PER_LIMITED_CHUNK and not is_counted else parts
+
+            return continued
+        leaf, steps = self.chain(part)
+        begin: Change
+        if isinstance(leaf, Union):
+            branches = [self._joining(branch, scope, limit) for branch in leaf.branches]
+
+            def by_branch(left: Batch) -> Parts:
+                return gathered(chain.from_iterable(branch(left) for branch in branches), limit)
+
+            begin = by_branch
+        elif steps:
+            begin = self._joining(leaf, scope, limit)
+        else:
+            return at_once
+        changes = self._changes(steps, scope, limit)
+
+        def driven(left: Batch) -> Parts:
+            names = left.columns
+            if not self._continues(left, part, scope) or not self.is_driven(part, names, names):
+                return at_once(left)
+            parts = piped(begin(left), changes)
+            return settled(parts, limit) if limit > ROWS_PER_LIMITED_CHUNK else parts
+
+        return driven
+
+    def _few(self, part: Operator, scope: Scope) -> Batch | None:
+        """The solutions of a part; None if they are too many to be kept beside others."""
+        kept, size = [], 0
+        for batch in self.parts(part, scope):
+            kept.append(batch)
+            size += batch.size
+            current().rows(size)
+            if size > MAX_ROWS_HELD:
+                return None
+        return stacked(kept)
+
+    def _touched(self, leaf: Operator, steps: list[Step]) -> frozenset[int] | None:
+        """Variables whose values the steps must not know from elsewhere; None if they must not know anything.
+
+        Those that a step reads, and that the operators below it do not bind for certain.
+        """
+        known, touched = SpineScope.of(leaf), set[Variable]()
+        functions = self.dataset.source.functions
+        for step, operand in steps:
+            read: Set[Variable] = frozenset()
+            tested = None
+            match step:
+                case LeftJoin():
+                    read, tested = possible(step.right) | mentioned(step.condition), step.condition
+                case Minus():
+                    read = possible(step.right)
+                case Filter():
+                    read, tested = mentioned(step.condition), step.condition
+                case Extend():
+                    read, tested = mentioned(step.value) | {step.variable}, step.value
+                case Project():
+                    return None
+            if has_exists(tested) or is_volatile(tested, functions):
+                return None
+            touched |= {v for v in read if not known.is_certain(v, known.steps)}
+            known.add(step, operand)
+        return frozenset(map(self.numbers.__getitem__, touched))
+
+    def is_driven(self, part: Operator, bound: Collection[int], columns: Collection[int]) -> bool:
+        """Whether a join with a part starts from rows, and lists no solutions of the part alone.
+
+        The rows have values of ``bound`` variables, and maybe of other ``columns``.
+        """
+        if isinstance(part, Union):
+            return all(self.is_driven(branch, bound, columns) for branch in part.branches)
+        leaf, steps = self.chain(part)
+        if steps:
+            touched = self._touched(leaf, steps)
+            is_free = touched is not None and touched.isdisjoint(columns)
+            return is_free and self.is_driven(leaf, bound, columns)
+        common = self._common(part, columns) if self.pattern_of(part) is not None else []
+        return bool(common) and all(variable in bound for variable in common)
+
+    def _common(self, part: Operator, columns: Collection[int]) -> list[int]:
+        """The variables of a part that have columns."""
+        return [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in columns]
+
+    def _continues(self, left: Batch, part: Operator, scope: Scope) -> bool:
+        """Whether a part may start from a batch: all rows bind the variables of both."""
+        common = self._common(part, left.columns)
+        is_complete = scope.seed.columns.keys() <= left.columns.keys()
+        return bool(common) and is_complete and is_bound(left, common)
+
+    def _left_joining(self, step: LeftJoin, scope: Scope, limit: int, is_counted: bool) -> Change:
+        joined = self._joining(step.right, scope, limit)
+        row = self.numbers.fresh()
+        names = mentioned(step.right) | mentioned(step.condition)
+        read = dict.fromkeys([*map(self.numbers.__getitem__, names), *scope.seed.columns])
+
+        def parts(left: Batch) -> Iterator[Batch]:
+            numbered = projected(left, read)
+            numbered.columns[row] = np.arange(left.size, dtype=np.uint32)
+            others = Batch(left.size, dict(left.columns))
+            for variable in read:
+                others.columns.pop(variable, None)
+            unmatched: Mask = np.ones(left.size, np.bool_)
+            for both in joined(numbered):
+                if step.condition is not None:
+                    both = self._filtered(step.condition, both, scope)
+                if both.size:
+                    matched = both.columns[row]
+                    apart(matched.size, partial(unmatched.__setitem__, matched, False))
+                    is_same = both.size == left.size and bool((matched == numbered.columns[row]).all())
+                    beside = others if is_same else others.take(matched.astype(np.int64))
+                    own = {v: c for v, c in both.columns.items() if v != row}
+                    yield Batch(both.size, beside.columns | own)
+            if unmatched.any():
+                yield left.take(unmatched)
+
+        def change(left: Batch) -> Parts:
+            counts = self._matches(left, step.right, scope) if is_counted and step.condition is None else None
+            if counts is not None:
+                return [Batch(int(np.maximum(counts, 1).sum()), {})]
+            beside = self._beside(left, step.right, scope, limit) if step.condition is None else None
+            if beside is not None:
+                return [beside]
+            return settled(parts(left), limit)
+
+        return change
+
+    def _beside(self, left: Batch, part: Operator, scope: Scope, limit: int) -> Batch | None:
+        """The left join with one triple pattern, with one end that is known and one new variable.
+
+        None for other patterns, if the known end is unbound in some rows, and if there are more matches than
+        ``limit``. Cost: two searches for each row; the columns are copied only if a row has several matches.
+        """
+        if not isinstance(part, Triples) or len(part.triples) != 1:
+            return None
+        (pattern,) = self.patterns(part)
+        known, free = (pattern.s, pattern.o) if left.knows(pattern.s) else (pattern.o, pattern.s)
+        is_look_up = type(pattern.p) is int and pattern.p >= 0 and left.knows(known) and not left.knows(free)
+        is_kept = BNode not in map(type, part.triples[0]) and scope.seed.columns.keys() <= left.columns.keys()
+        if not is_look_up or not is_kept or (known < 0 and (left.columns[known] == UNBOUND).any()):
+            return None
+        relation, is_subject = scope.index.relation(pattern.p), known == pattern.s
+        if relation.is_compressed:
+            return None
+        if known >= 0:
+            values = relation.column_of_objects(known) if is_subject else relation.column_of_subjects(known)
+            if left.size * values.size > limit:
+                return None
+            return product(left, Batch(values.size, {free: values})) if values.size else left
+        column = left.columns[known]
+        counts = relation.subject_counts(column) if is_subject else relation.object_counts(column)
+        if int(counts.sum()) > limit:
+            return None
+        return with_matches(
+            left, free, *(relation.objects_of if is_subject else relation.subjects_of)(column)
+        )
+
+    def _matches(self, left: Batch, part: Operator, scope: Scope) -> Rows | None:
+        """The number of solutions of a triple pattern that join with each row; None if they are listed."""
+        if not isinstance(part, Triples) or len(part.triples) != 1 or not self._continues(left, part, scope):
+            return None
+        (pattern,) = self.patterns(part)
+        return self.pattern_join(part, scope, _unchanged, frozenset()).matches(left, pattern)
+
+    def _subtracting(self, step: Minus, scope: Scope) -> Change:
+        other = _Once(lambda: self._distinct_values(step.right, scope, possible(step.left)))
+
+        def change(left: Batch) -> Parts:
+            if self.pattern_of(step.right) is not None and self._continues(left, step.right, scope):
+                matched = self._has_match(left, step.right, scope)
+                return [left.take(~matched) if matched.any() else left]
+            return [without(left, other(), scope.rows)]
+
+        return change
+
+    def _has_match(self, left: Batch, part: Operator, scope: Scope) -> Mask:
+        """For each row, whether a basic graph pattern has a solution. Precondition: ``_continues``."""
+        counts = self._matches(left, part, scope)
+        if counts is not None:
+            return counts > 0
+        common = self._common(part, left.columns)
+        asked = projected(left, dict.fromkeys([*common, *scope.seed.columns]))
+        if isinstance(part, Triples) and len(part.triples) == 1:
+            first = numbers = np.arange(left.size)  # a search takes less time than looking for equal rows
+        else:
+            first, numbers = number_rows(asked, [v for v in asked.columns if v not in scope.rows])
+        row = self.numbers.fresh()
+        rows = asked.take(first)
+        start = Batch(rows.size, rows.columns | {row: np.arange(rows.size, dtype=np.uint32)})
+        found: Mask = np.zeros(rows.size, np.bool_)
+        for batch in self._pattern_parts(part, scope, start, ROWS_PER_CHUNK, ()):
+            found[batch.columns[row]] = True
+        answers: Mask = found[numbers]
+        return answers
+
+    def _distinct_values(self, part: Operator, scope: Scope, variables: Collection[Variable]) -> Batch:
+        """The distinct values of some variables, and of the seed, among the solutions of a part."""
+        columns = dict.fromkeys([*map(self.numbers.__getitem__, variables), *scope.seed.columns])
+        found = (projected(batch, columns) for batch in self.parts(part, scope, variables))
+        return distinct(counted_rows(found, ROWS_PER_CHUNK)[0])
+
     # Patterns
 
     def _service(self, part: Service, scope: Scope, need: int | None) -> Batch:
@@ -205,30 +617,42 @@ class Evaluator:
             raise NotImplementedError("rdflib asks other services")
         return scope.seed
 
-    def _triples(self, part: Triples, scope: Scope, need: int | None) -> Batch:
-        return self._basic(part, scope, scope.seed, need)
+    def _triples(self, part: Triples | Filter, scope: Scope, need: int | None) -> Batch:
+        limit = ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK
+        return self._kept(self._pattern_parts(part, scope, scope.seed, limit, is_kept=need is None), need)
 
-    def _basic(
+    def _pattern_parts(
         self,
-        part: Triples,
+        part: Operator,
         scope: Scope,
         start: Batch,
-        need: int | None = None,
-        early: Change = _unchanged,
-        finish: Change | None = None,
+        limit: int,
         wanted: Collection[Variable] | None = None,
-    ) -> Batch:
-        """A basic graph pattern joined with ``start``; ``early`` are the ``filters`` of ``PatternJoin``.
+        is_counted: bool = False,
+        is_kept: bool = False,
+    ) -> Iterator[Batch]:
+        """A basic graph pattern and its condition, joined with ``start``: in batches of some ``limit`` rows.
 
-        With ``wanted``, the distinct values of these variables suffice.
+        With ``wanted``, the distinct values of these variables suffice. With ``is_counted``, batches may lack
+        columns. With ``is_kept``, all batches are kept.
         """
-        patterns = self.patterns(part)
+        pattern: Operator = part
+        early: Reduction = _unchanged
+        finish: Reduction | None = None
+        if isinstance(part, Filter):
+            early, finish = self._conditions(part, scope)
+            pattern = part.inner
+            wanted = None if wanted is None else {*wanted, *mentioned(part.condition)}
+        assert isinstance(pattern, Triples)
+        patterns = self.patterns(pattern)
         unwanted = self.unwanted(patterns, wanted, start.columns)
-        batch = self.pattern_join(part, scope, early, unwanted).solve(start, patterns, need, finish)
-        blank = {self.numbers[term] for triple in part.triples for term in triple if type(term) is BNode}
-        if not blank:
-            return batch
-        return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
+        blank = {self.numbers[term] for triple in pattern.triples for term in triple if type(term) is BNode}
+        join = self.pattern_join(pattern, scope, early, unwanted)
+        found = join.parts(start, patterns, limit, is_counted and finish is None, is_kept and finish is None)
+        for batch in found if finish is None else map(finish, found):
+            if blank:
+                batch = Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
+            yield batch
 
     def unwanted(
         self, patterns: list[Pattern], wanted: Collection[Variable] | None, bound: Collection[int]
@@ -247,7 +671,7 @@ class Evaluator:
         return [Pattern.of(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
 
     def pattern_join(
-        self, part: Triples, scope: Scope, early: Change, unwanted: frozenset[int]
+        self, part: Triples, scope: Scope, early: Reduction, unwanted: frozenset[int]
     ) -> PatternJoin:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
@@ -280,36 +704,11 @@ class Evaluator:
         is_repeatable = is_own and not is_volatile(condition, self.dataset.source.functions)
         return pattern if is_repeatable else None
 
-    def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
-        first, second = self.sides(part)
-        other = cache(partial(self._solve, second, scope))
-
-        def find(most: int | None) -> tuple[int, Batch]:
-            left = self._solve(first, scope, most)
-            return left.size, self._joined(left, second, scope, other, need)
-
-        return self._enough(need, first, find)
-
     def sides(self, part: Join) -> tuple[Operator, Operator]:
         """The operands of a join, the one that is evaluated first before the other."""
         if self.pattern_of(part.left) is not None:
             return part.right, part.left
         return part.left, part.right
-
-    def _enough(
-        self, need: int | None, part: Operator, find: Callable[[int | None], tuple[int, Batch]]
-    ) -> Batch:
-        """A result with ``need`` rows, found from the first rows of ``part``, or from all of them.
-
-        ``find`` receives a number of rows of ``part``, and returns how many these are, and the result.
-        """
-        if need is not None and self._stops_early(part):
-            for most in ROWS_BEFORE_ALL:
-                if most >= need:
-                    size, batch = find(most)
-                    if size < most or batch.size >= need:
-                        return batch
-        return find(None)[1]
 
     def _stops_early(self, part: Operator) -> bool:
         """Whether some rows of a part cost less than all of them."""
@@ -324,94 +723,18 @@ class Evaluator:
                 first, _ = self.sides(part)
                 return isinstance(first, Values) or self._stops_early(first)
             case Union():
-                return self._stops_early(part.left) and self._stops_early(part.right)
+                return all(map(self._stops_early, part.branches))
         return False
 
-    def _joined(
-        self,
-        left: Batch,
-        part: Operator,
-        scope: Scope,
-        other: Callable[[], Batch],
-        need: int | None = None,
-    ) -> Batch:
-        """Solutions joined with ``part``, whose solutions are ``other()``.
-
-        A BGP starts from them if all rows bind its shared variables.
-        """
-        if not left.size:
-            return Batch.none()
-        pattern = self.pattern_of(part)
-        if pattern is not None:
-            names = mentioned(pattern)
-            common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
-            complete = scope.seed.columns.keys() <= left.columns.keys()
-            if common and complete and is_bound(left, common):
-                return self._continued(left, part, scope, need)
-        return join(left, other())
-
-    def _continued(self, left: Batch, part: Operator, scope: Scope, need: int | None) -> Batch:
-        """Solutions extended by a basic graph pattern and its condition."""
-        if isinstance(part, Filter):
-            return self._filtered_pattern(part, scope, left, need)
-        assert isinstance(part, Triples)
-        return self._basic(part, scope, left, need)
-
-    def _left_join(self, part: LeftJoin, scope: Scope, need: int | None) -> Batch:
-        left = self._solve(part.left, scope, need)
-        if not left.size:
-            return left
-        beside = self._beside(left, part.right, scope) if part.condition is None else None
-        if beside is not None:
-            return beside
-        row = self.numbers.fresh()
-        numbered = Batch(left.size, left.columns | {row: np.arange(left.size, dtype=np.uint32)})
-        both = self._joined(numbered, part.right, scope, partial(self._solve, part.right, scope))
-        if part.condition is not None:
-            both = self._filtered(part.condition, both, scope)
-        if not both.size:
-            return left
-        unmatched: Mask = np.ones(left.size, np.bool_)
-        matched = both.columns.pop(row)
-        apart(matched.size, partial(unmatched.__setitem__, matched, False))
-        return stacked((both, left.take(unmatched))) if unmatched.any() else both
-
-    def _beside(self, left: Batch, part: Operator, scope: Scope) -> Batch | None:
-        """The left join with one triple pattern, with one end that is known and one new variable.
-
-        None for other patterns, and if the known end is unbound in some rows. Cost: a search for each row;
-        the columns are copied only if a row has several matches.
-        """
-        if not isinstance(part, Triples) or len(part.triples) != 1:
-            return None
-        (pattern,) = self.patterns(part)
-        known, free = (pattern.s, pattern.o) if left.knows(pattern.s) else (pattern.o, pattern.s)
-        is_look_up = type(pattern.p) is int and pattern.p >= 0 and left.knows(known) and not left.knows(free)
-        is_kept = BNode not in map(type, part.triples[0]) and scope.seed.columns.keys() <= left.columns.keys()
-        if not is_look_up or not is_kept or (known < 0 and (left.columns[known] == UNBOUND).any()):
-            return None
-        relation = scope.index.relation(pattern.p)
-        if known >= 0:
-            is_subject = known == pattern.s
-            values = relation.column_of_objects(known) if is_subject else relation.column_of_subjects(known)
-            return product(left, Batch(values.size, {free: values})) if values.size else left
-        matches_of = relation.objects_of if known == pattern.s else relation.subjects_of
-        return with_matches(left, free, *matches_of(left.columns[known]))
-
     def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:
-        left = self._solve(part.left, scope, need)
-        if need is not None and left.size >= need:
-            return left
-        return stacked((left, self._solve(part.right, scope, None if need is None else need - left.size)))
-
-    def _minus(self, part: Minus, scope: Scope, need: int | None) -> Batch:
-        other = cache(partial(self._solve, part.right, scope))
-
-        def find(most: int | None) -> tuple[int, Batch]:
-            left = self._solve(part.left, scope, most)
-            return left.size, without(left, other(), scope.rows) if left.size else left
-
-        return self._enough(need, part.left, find)
+        found, size = [], 0
+        for branch in part.branches:
+            found.append(self._solve(branch, scope, None if need is None else need - size))
+            size += found[-1].size
+            current().rows(size)
+            if need is not None and size >= need:
+                break
+        return stacked(found)
 
     def _in_graph(self, part: InGraph, scope: Scope, need: int | None) -> Batch:
         term = self.given.get(part.name, part.name) if isinstance(part.name, Variable) else part.name
@@ -465,23 +788,7 @@ class Evaluator:
 
     # Expressions
 
-    def _filter(self, part: Filter, scope: Scope, need: int | None) -> Batch:
-        if isinstance(part.inner, Triples):
-            return self._filtered_pattern(part, scope, scope.seed, need)
-
-        def find(most: int | None) -> tuple[int, Batch]:
-            inner = self._solve(part.inner, scope, most)
-            return inner.size, self._filtered(part.condition, inner, scope)
-
-        return self._enough(need, part.inner, find)
-
-    def _filtered_pattern(self, part: Filter, scope: Scope, start: Batch, need: int | None = None) -> Batch:
-        """A basic graph pattern joined with ``start``; each condition is applied as soon as it can be."""
-        early, finish = self._conditions(part, scope)
-        assert isinstance(part.inner, Triples)
-        return self._basic(part.inner, scope, start, need, early, finish)
-
-    def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
+    def _conditions(self, part: Filter, scope: Scope) -> tuple[Reduction, Reduction]:
         """Two changes of batches: by conjuncts whose variables have columns, and by the whole condition.
 
         The first evaluates no conjunct that may differ the second time, such as ``RAND() < ?y``.
@@ -507,10 +814,7 @@ class Evaluator:
         true = self.expressions.true_rows(expression, batch, self._exists(scope))
         return batch if true.all() else batch.take(true)
 
-    def _extend(self, part: Extend, scope: Scope, need: int | None) -> Batch:
-        batch = self._solve(part.inner, scope, need)
-        if not batch.size:
-            return batch
+    def _extended(self, part: Extend, batch: Batch, scope: Scope) -> Batch:
         values = self.expressions.values(part.value, batch, self._exists(scope))
         number = self.numbers[part.variable]
         if number in batch.columns:
@@ -543,12 +847,8 @@ class Evaluator:
         row = self.numbers.fresh()
         columns = seed.columns | {row: np.arange(seed.size, dtype=np.uint32)}
         inside = Scope(scope.index, Batch(seed.size, columns), frozenset((row,)))
-        if isinstance(part, Triples):  # only the rows are asked for
-            result = self._basic(part, inside, inside.seed, wanted=())
-        else:
-            result = self._solve(part, inside)
-        if result.size:
-            found[result.columns[row]] = True
+        for batch in self.parts(part, inside, ()):  # only the rows are asked for
+            found[batch.columns[row]] = True
         return found
 
     def _group(self, part: Group, scope: Scope, need: int | None) -> Batch:
@@ -567,9 +867,9 @@ class Evaluator:
         """
         pattern, asked = part.inner, self.wanted(part, scope)
         if asked is None:
-            return self._solve(pattern, scope), None
+            return self._reduced_to_group(part, scope)
         assert isinstance(pattern, Triples)
-        inner = self._basic(pattern, scope, scope.seed, wanted=asked)
+        inner = self._kept(self._pattern_parts(pattern, scope, scope.seed, ROWS_PER_CHUNK, asked), None)
         counts = _plain_counts(part)
         end = self._counted_end(pattern, counts, asked) if counts else None
         if end is None:
@@ -579,11 +879,32 @@ class Evaluator:
         times = relation.subject_counts if end == s else relation.object_counts
         return inner, times(inner.columns[self.numbers[end]]) if inner.size else None
 
+    def _reduced_to_group(self, part: Group, scope: Scope) -> tuple[Batch, Rows | None]:
+        """As ``_rows_to_group``, of any pattern.
+
+        If duplicates are ignored or only counted, many solutions become distinct rows, each with the number
+        of solutions that it stands for.
+        """
+        arguments = (*(part.keys or ()), *(item.argument for item in part.aggregates))
+        are_listed = [item for item in part.aggregates if item.argument is None and item.is_distinct]
+        if are_listed or has_exists(arguments):
+            return self._solve(part.inner, scope), None
+        columns = [self.numbers[v] for v in mentioned(arguments)]
+        found = (projected(batch, columns) for batch in self.parts(part.inner, scope))
+        are_counted = all(
+            item.argument is None or isinstance(item.argument, Variable) for item in _plain_counts(part)
+        )
+        if not are_counted or not all(item.function in SET_AGGREGATES for item in part.aggregates):
+            return self._kept(found, None), None
+        inner, times = counted_rows(found, ROWS_PER_CHUNK)
+        unbound = [v for v in columns if v not in inner.columns] if inner.size else []
+        return Batch(inner.size, inner.columns | {v: filled(inner.size, UNBOUND) for v in unbound}), times
+
     def wanted(self, part: Group, scope: Scope) -> frozenset[Variable] | None:
         """The variables whose distinct values an aggregate needs; None if it needs all solutions."""
         pattern, keys = part.inner, part.keys or ()
         counts = _plain_counts(part)
-        others = [item for item in part.aggregates if item not in counts]
+        others = [item for item in part.aggregates if not _is_plain_count(item)]
         arguments = (*keys, *(item.argument for item in others))
         are_sets = all(item.function in SET_AGGREGATES and item.argument is not None for item in others)
         if not isinstance(pattern, Triples) or not are_sets or has_exists(arguments):
@@ -606,28 +927,16 @@ class Evaluator:
         return kept[0] if len(kept) == 1 and is_counted else None
 
     def _count(self, part: Group, scope: Scope) -> int | None:
-        """The number of solutions of a basic graph pattern and its condition. The solutions are not listed.
+        """The number of solutions of a pattern, none of which is kept.
 
         None if the aggregates ask for more than this number.
         """
-        pattern = part.inner
-        inner = self.pattern_of(pattern)
-        if part.keys is not None or scope.seed.columns or inner is None:
+        if part.keys is not None or scope.seed.columns:
             return None
-        asked = {None, *mentioned(inner)}
-        if len(_plain_counts(part)) < len(part.aggregates) or any(
-            item.argument not in asked for item in part.aggregates
-        ):
+        asked = {None, *certain(part.inner)}
+        if not all(_is_plain_count(item) and item.argument in asked for item in part.aggregates):
             return None
-        early, finish = (
-            self._conditions(pattern, scope) if isinstance(pattern, Filter) else (_unchanged, None)
-        )
-        return self._number(inner, scope, early, finish)
-
-    def _number(self, part: Triples, scope: Scope, early: Change, finish: Change | None) -> int:
-        """The number of solutions that ``_basic`` gives."""
-        patterns = self.pattern_join(part, scope, early, frozenset())
-        return patterns.count(scope.seed, self.patterns(part), finish)
+        return sum(batch.size for batch in self.parts(part.inner, scope, is_counted=True))
 
     # Sequences of solutions
 
@@ -643,30 +952,47 @@ class Evaluator:
             order = order[order_of(ranks[order])]
         return batch.take(order)
 
-    def _project(self, part: Project, scope: Scope, need: int | None) -> Batch:
-        return projected(self._solve(part.inner, scope, need), [self.numbers[v] for v in part.variables])
-
     def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
         """Every distinct solution once."""
         inner = part.inner
         pattern = inner.inner if isinstance(inner, Project) else None
 
-        def find(most: int | None) -> tuple[int, Batch]:
-            if not isinstance(inner, Project) or not isinstance(pattern, Triples):
-                rows = self._solve(inner, scope, most)
-            else:
-                rows = self._basic(pattern, scope, scope.seed, most, wanted=inner.variables)
-                rows = projected(rows, [self.numbers[v] for v in inner.variables])
-            return rows.size, distinct(rows)
+        def find(most: int | None) -> Batch:
+            wanted = inner.variables if isinstance(inner, Project) else None
+            if most is None:
+                return counted_rows(self._asked(inner, scope, wanted), ROWS_PER_CHUNK)[0]
+            if wanted is None or not isinstance(pattern, Triples):
+                return self._solve(inner, scope, most)
+            rows = self._pattern_parts(pattern, scope, scope.seed, ROWS_PER_LIMITED_CHUNK, wanted)
+            return projected(self._kept(rows, most), [self.numbers[v] for v in wanted])
 
-        return self._enough(need, inner, find)
+        return self._first(need, inner, find, distinct)
+
+    def _asked(self, part: Operator, scope: Scope, wanted: Collection[Variable] | None) -> Iterator[Batch]:
+        """The solutions of a part, in batches; of a projected basic graph pattern, some of each value."""
+        if wanted is None or not isinstance(part, Project) or not isinstance(part.inner, Triples):
+            return self.parts(part, scope)
+        columns = [self.numbers[v] for v in wanted]
+        return (projected(batch, columns) for batch in self.parts(part.inner, scope, wanted))
 
     def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
-        def find(most: int | None) -> tuple[int, Batch]:
-            batch = self._solve(part.inner, scope, most)
-            return batch.size, reduced(batch) if batch.size > 1 else batch
+        return self._first(need, part.inner, partial(self._solve, part.inner, scope), reduced)
 
-        return self._enough(need, part.inner, find)
+    def _first(
+        self,
+        need: int | None,
+        part: Operator,
+        find: Callable[[int | None], Batch],
+        change: Callable[[Batch], Batch],
+    ) -> Batch:
+        """What a change leaves of all rows of a part; with ``need``, of some rows if that is enough."""
+        for most in ROWS_BEFORE_ALL if need is not None and self._stops_early(part) else ():
+            if need is not None and most >= need:
+                rows = find(most)
+                found = change(rows)
+                if rows.size < most or found.size >= need:
+                    return found
+        return change(find(None))
 
     def _slice(self, part: Slice, scope: Scope, need: int | None) -> Batch:
         start = part.offset
@@ -677,19 +1003,14 @@ class Evaluator:
 
 _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
     Triples: Evaluator._triples,
-    Join: Evaluator._join,
-    LeftJoin: Evaluator._left_join,
     Union: Evaluator._union,
-    Minus: Evaluator._minus,
-    Filter: Evaluator._filter,
+    Filter: Evaluator._triples,
     InGraph: Evaluator._in_graph,
     Service: Evaluator._service,
-    Extend: Evaluator._extend,
     Values: Evaluator._values,
     Subquery: Evaluator._subquery,
     Group: Evaluator._group,
     OrderBy: Evaluator._order_by,
-    Project: Evaluator._project,
     Distinct: Evaluator._distinct,
     Reduced: Evaluator._reduced,
     Slice: Evaluator._slice,
@@ -698,4 +1019,8 @@ _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
 
 def _plain_counts(part: Group) -> list[Aggregate]:
     """The aggregates of a group that count solutions."""
-    return [item for item in part.aggregates if item.function == "COUNT" and not item.is_distinct]
+    return [item for item in part.aggregates if _is_plain_count(item)]
+
+
+def _is_plain_count(item: Aggregate) -> bool:
+    return item.function == "COUNT" and not item.is_distinct

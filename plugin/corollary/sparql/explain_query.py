@@ -32,6 +32,7 @@ from corollary.sparql.algebra import (
     InGraph,
     Join,
     LeftJoin,
+    Minus,
     Operator,
     OrderBy,
     Project,
@@ -50,10 +51,12 @@ from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.external import refuse_clauses
 from corollary.sparql.intersections import Intersection, Item, JoinPlan
 from corollary.sparql.pattern_costs import Pattern
-from corollary.sparql.patterns import Change, PatternJoin
+from corollary.sparql.patterns import PatternJoin, Reduction
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
-from corollary.sparql.scopes import certain
+from corollary.sparql.scopes import certain, possible
+from corollary.sparql.solutions import Change, Parts
+from corollary.sparql.spines import STEPS
 from corollary.sparql.tuning import MAX_GRAPHS_SHOWN
 from corollary.sparql.written_literals import UNBOUND
 
@@ -127,6 +130,10 @@ class _Counted:
         self.rows = 0
         self.seconds = 0.0
 
+    def add(self, rows: int, seconds: float) -> None:
+        self.rows += rows
+        self.seconds += seconds
+
 
 class CountingEvaluator(Evaluator):
     """An evaluator that counts the rows and the time of each operator and triple pattern."""
@@ -148,45 +155,71 @@ class CountingEvaluator(Evaluator):
         self.graph = around
         return batch
 
-    def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
-        return self._count_in(id(part), partial(super()._solve, part, scope, need))
-
-    def _continued(self, left: Batch, part: Operator, scope: Scope, need: int | None) -> Batch:
-        evaluate = partial(super()._continued, left, part, scope, need)
-        return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
-
-    def _beside(self, left: Batch, part: Operator, scope: Scope) -> Batch | None:
-        started, batch = perf_counter(), super()._beside(left, part, scope)
+    def _beside(self, left: Batch, part: Operator, scope: Scope, limit: int) -> Batch | None:
+        started, batch = perf_counter(), super()._beside(left, part, scope, limit)
         if batch is not None and isinstance(part, Triples):
             (pattern,), seconds = self.patterns(part), perf_counter() - started
             new = [batch.columns[v] for v in batch.columns.keys() - left.columns.keys()]
+            rows = sum(int(np.count_nonzero(column != UNBOUND)) for column in new)
             for key in ("pattern", id(part)), (id(part), pattern):
-                counted = self.counted.setdefault((self.graph, key), _Counted())
-                counted.rows += sum(int(np.count_nonzero(column != UNBOUND)) for column in new)
-                counted.seconds += seconds
+                self._count_of(key).add(rows, seconds)
         return batch
 
-    def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
-        evaluate = partial(super()._basic, part, *arguments, **named)
-        return self._count_in(("pattern", id(part)), evaluate)
-
-    def _number(self, part: Triples, *arguments: Any) -> int:
-        counted = super()._number
-        return self._count_in(("pattern", id(part)), lambda: Batch(counted(part, *arguments), {})).size
-
-    def _count_in(self, key: Any, evaluate: Callable[[], Batch]) -> Batch:
-        counted, started = self.counted.setdefault((self.graph, key), _Counted()), perf_counter()
+    def _alone(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
+        evaluate = partial(super()._alone, part, scope, need)
+        if isinstance(part, Triples | Filter):
+            return evaluate()  # its parts are counted
+        started = perf_counter()
         batch = evaluate()
-        counted.rows += batch.size
-        counted.seconds += perf_counter() - started
+        self._count_of(id(part)).add(batch.size, perf_counter() - started)
         return batch
+
+    def _leaf_parts(self, leaf: Operator, *arguments: Any) -> Parts:
+        found = super()._leaf_parts(leaf, *arguments)
+        if isinstance(found, list) or isinstance(leaf, Triples | Filter):
+            return found
+        return self._parts_counted(found, self._count_of(id(leaf)))
+
+    def _pattern_parts(self, part: Operator, *arguments: Any, **named: Any) -> Iterator[Batch]:
+        found = super()._pattern_parts(part, *arguments, **named)
+        if isinstance(part, Filter):
+            found = self._parts_counted(found, self._count_of(id(part)))
+            part = part.inner
+        return self._parts_counted(found, self._count_of(("pattern", id(part))))
+
+    def _reported(self, step: Operator, change: Change) -> Change:
+        counted = self._count_of(id(step))
+        reported = super()._reported(step, change)
+
+        def noted(batch: Batch) -> Parts:
+            started = perf_counter()
+            found = reported(batch)
+            counted.add(0, perf_counter() - started)
+            parts = self._parts_counted(found, counted)
+            return list(parts) if isinstance(found, list) else parts
+
+        return noted
+
+    @staticmethod
+    def _parts_counted(parts: Iterable[Batch], counted: _Counted) -> Iterator[Batch]:
+        started = perf_counter()
+        for part in parts:
+            counted.add(part.size, perf_counter() - started)
+            yield part
+            started = perf_counter()
+        counted.add(0, perf_counter() - started)
+
+    def _count_of(self, key: Any) -> _Counted:
+        return self.counted.setdefault((self.graph, key), _Counted())
 
     def pattern_join(
-        self, part: Triples, scope: Scope, early: Change, unwanted: frozenset[int]
+        self, part: Triples, scope: Scope, early: Reduction, unwanted: frozenset[int]
     ) -> PatternJoin:
         """A join that also counts the rows after each pattern."""
         join = super().pattern_join(part, scope, early, unwanted)
-        return _CountingJoin(join.costs, join.paths, early, self.counted, self.graph, id(part))
+        return _CountingJoin(
+            join.costs, join.paths, early, counted=self.counted, graph=self.graph, part=id(part)
+        )
 
 
 @dataclass
@@ -195,33 +228,33 @@ class _CountingJoin(PatternJoin):
     graph: Node | None = None
     part: int = 0
 
-    def _count_of(self, item: Item) -> _Counted:
-        return self.counted.setdefault((self.graph, (self.part, item)), _Counted())
+    def _note(self, item: Item, rows: int, seconds: float) -> None:
+        """Add to the counts of an item. The steps of a path count as the path, with the rows of the last."""
+        whole, is_last = self.wholes.get(item, (item, True))
+        counted = self.counted.setdefault((self.graph, (self.part, whole)), _Counted())
+        counted.add(rows if is_last else 0, seconds)
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()
         found = PatternJoin._counted(self, batch, pattern)
         if found is not None:
-            counted = self._count_of(pattern)
-            counted.rows += found.size
-            counted.seconds += perf_counter() - started
+            self._note(pattern, found.size, perf_counter() - started)
         return found
 
     def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
         started = perf_counter()
         parts = PatternJoin._extended(self, batch, pattern, limit)
-        found = self._parts_counted(parts, pattern, started)
+        found = self._parts_noted(parts, pattern, started)
         return list(found) if isinstance(parts, list) else found
 
     def _intersected(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
         parts = PatternJoin._intersected(self, batch, item, limit, is_counted)
-        return self._parts_counted(parts, item, perf_counter())
+        return self._parts_noted(parts, item, perf_counter())
 
-    def _parts_counted(self, parts: Iterable[Batch], item: Item, started: float) -> Iterator[Batch]:
-        counted = self._count_of(item)
+    def _parts_noted(self, parts: Iterable[Batch], item: Item, started: float) -> Iterator[Batch]:
+        self._note(item, 0, 0.0)
         for part in parts:
-            counted.rows += part.size
-            counted.seconds += perf_counter() - started
+            self._note(item, part.size, perf_counter() - started)
             yield part
             started = perf_counter()
 
@@ -275,8 +308,8 @@ class _Planner:
     ) -> Step:
         """The step of a part.
 
-        A basic graph pattern may ``start`` from rows: their estimated number, and the variables that have a
-        value in each of them. It may find only the values of variables that are ``wanted``.
+        Its first basic graph pattern may ``start`` from rows: their estimated number, and the variables that
+        have a value in each of them. It may find only the values of variables that are ``wanted``.
         """
         if isinstance(part, Triples):
             seed = float(scope.seed.size), frozenset(scope.seed.columns)
@@ -284,6 +317,9 @@ class _Planner:
         rows, seconds = self._evaluator.counts(id(part))
         step = Step(KEYWORDS[type(part)], self._detail(part), rows=rows, seconds=seconds)
         inner = self._inputs(part, scope, start)
+        is_pattern = isinstance(part, Filter) and isinstance(part.inner, Triples)
+        if step.seconds is not None and isinstance(part, (*STEPS, Project)) and not is_pattern:
+            step.seconds += inner[0].seconds or 0.0  # batches come to a step from its input
         step.estimate = self._estimate(part, [each.estimate for each in inner])
         tested = max((each.estimate for each in inner), default=1.0)
         step.inputs = [*inner, *self._exists(part, scope, tested)]
@@ -326,18 +362,21 @@ class _Planner:
     def _inputs(self, part: Operator, scope: Scope, start: tuple[float, frozenset[int]] | None) -> list[Step]:
         if isinstance(part, InGraph):
             return self._in_graphs(part, scope)
-        if isinstance(part, Join | LeftJoin):
+        if isinstance(part, Join | LeftJoin | Minus):
             first, second = part.left, part.right
             if isinstance(part, Join):
                 first, second = self._evaluator.sides(part)
-            left = self.step(first, scope)
-            bound = self._bound(first) | frozenset(scope.seed.columns)
-            numbers = self._evaluator.numbers
-            joins = bound & {numbers[v] for v in mentioned(self._evaluator.pattern_of(second))}
-            start = (left.estimate, bound) if joins else None
-            return [left, self.step(second, scope, start)]
-        if isinstance(part, Filter) and isinstance(part.inner, Triples):
-            return [self.step(part.inner, scope, start)]
+            left = self.step(first, scope, start)
+            around = frozenset(scope.seed.columns) | (frozenset() if start is None else start[1])
+            bound = self._bound(first) | around
+            columns = {self._evaluator.numbers[v] for v in possible(first)} | around
+            is_pattern = self._evaluator.pattern_of(second) is not None
+            is_driven = (is_pattern or not isinstance(part, Minus)) and self._evaluator.is_driven(
+                second, bound, columns
+            )
+            return [left, self.step(second, scope, (left.estimate, bound) if is_driven else None)]
+        if isinstance(part, Filter | Extend | Union):
+            return [self.step(each, scope, start) for each in inputs(part)]
         if isinstance(part, Subquery):
             return [self.step(part.inner, self._evaluator.inside(part.inner, scope))]
         if isinstance(part, Group):

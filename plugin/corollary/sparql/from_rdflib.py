@@ -167,7 +167,9 @@ def _joined(name: str, left: Operator, right: Operator) -> Operator:
     """An operator of two; without joins with the empty pattern, which rdflib leaves within EXISTS."""
     if name == "Join":
         return right if left == Triples() else Join(left, right)
-    return Union(left, right) if name == "Union" else Minus(left, right)
+    if name == "Minus":
+        return Minus(left, right)
+    return Union((*left.branches, right) if isinstance(left, Union) else (left, right))
 
 
 def _table(part: Any) -> Operator:

@@ -11,8 +11,8 @@ Where some rows are enough, the pairs of a repeated path are joined as the searc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Generator, Iterator
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -38,16 +38,16 @@ from corollary.columns.pairs import (
 from corollary.execute.batches import Batch
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.program.compile import Atom
-from corollary.sparql.solutions import stacked
+from corollary.sparql.solutions import Change, Parts, piped, stacked
 from corollary.sparql.tuning import NODES_TRIED
 
 CONNECTED = 0
 """The predicate of a repeated path's pairs, in the temporary index that joins them."""
 
 
-PathParts = Callable[[Batch, int, Any, int, frozenset[int]], Iterator[Batch]]
+PathParts = Callable[[Batch, int, Any, int, frozenset[int]], Parts]
 """Joins rows with a path, in parts: ``PathJoin.parts``."""
 
 
@@ -96,14 +96,58 @@ class PathJoin:
         self, batch: Batch, start: int, parts: list[Any], end: int, given: frozenset[int], join: PathParts
     ) -> Iterator[Batch]:
         """The rows joined with a sequence of paths, each of them by ``join``."""
-        inner = [self._fresh() for _ in parts[1:]]
-        ends = [start, *inner, end]
-        steps = list(zip(ends, parts, ends[1:], strict=False))
+        steps = self.steps(start, SequencePath(*parts), end)
         if batch.knows(end) and not batch.knows(start):
             steps.reverse()
-        given |= frozenset(inner)  # nodes of the graph, or reached by zero steps from a given value
-        for found in _in_steps(batch, steps, given, join):
-            yield Batch(found.size, {v: c for v, c in found.columns.items() if v not in inner})
+        inner = frozenset(v for step in steps for v in (step[0], step[2]) if v not in (start, end))
+        given |= inner  # nodes of the graph, or reached by zero steps from a given value
+        before: tuple[int, ...] = ()
+        changes: list[Change] = []
+        for s, path, o in steps:
+            unread = inner.intersection(before, (s, o))
+            changes.append(partial(self._step, s, path, o, given, unread, join))
+            before = s, o
+        return piped([batch], changes)
+
+    @staticmethod
+    def _step(
+        start: int,
+        path: Any,
+        end: int,
+        given: frozenset[int],
+        unread: frozenset[int],
+        join: PathParts,
+        batch: Batch,
+    ) -> Parts:
+        """The rows joined with a step of a sequence, without variables that nothing reads after it."""
+        found = join(batch, start, path, end, given)
+        parts = (
+            Batch(part.size, {v: c for v, c in part.columns.items() if v not in unread}) for part in found
+        )
+        return list(parts) if isinstance(found, list) else parts
+
+    def steps(self, start: int, path: Any, end: int) -> list[tuple[int, Any, int]]:
+        """What connects two ends, one after the other: predicates, or paths that are no sequence.
+
+        Joining with all of them is joining with the path, but for the variables between them. What repeats a
+        transitive relation one or more times is this relation.
+        """
+        parts: list[tuple[Any, bool]] = []
+        waiting = [(path, False)]
+        while waiting:
+            part, is_inverse = waiting.pop()
+            if isinstance(part, InvPath):
+                waiting.append((part.arg, not is_inverse))
+            elif isinstance(part, SequencePath):
+                args = part.args if is_inverse else reversed(part.args)
+                waiting += [(each, is_inverse) for each in args]
+            else:
+                is_repeated = isinstance(part, MulPath) and part.more and not part.zero
+                plain = part.path if is_repeated and self._is_closed(part) else part
+                parts.append((plain if isinstance(plain, Path | int) else self._id_of(plain), is_inverse))
+        ends = [start, *(self._fresh() for _ in parts[1:]), end]
+        steps = zip(ends, parts, ends[1:], strict=False)
+        return [(o, part, s) if is_inverse else (s, part, o) for s, (part, is_inverse), o in steps]
 
     def _negated(self, batch: Batch, start: int, path: NegatedPath, end: int) -> Batch:
         """Join with all predicates but the negated ones.
@@ -182,9 +226,9 @@ class PathJoin:
                 pairs = self._all_pairs(path)
                 yield _joined(batch, start, pairs[~among(firsts(pairs), few)], end)
 
-    def _whole(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> Iterator[Batch]:
+    def _whole(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> list[Batch]:
         """``extend`` as one part."""
-        yield self.extend(batch, start, path, end, given)
+        return [self.extend(batch, start, path, end, given)]
 
     def _origins(self, batch: Batch, end: int, given: frozenset[int]) -> Column:
         if end >= 0:
@@ -197,6 +241,33 @@ class PathJoin:
             return nodes
         known: Column = origins[nodes[np.minimum(np.searchsorted(nodes, origins), nodes.size - 1)] == origins]
         return known
+
+    def closed_star(self, path: Any) -> int | None:
+        """The predicate that ``:p*`` repeats, if its relation is known to be transitive; else None."""
+        if not isinstance(path, MulPath) or not (path.more and path.zero) or not self._is_closed(path):
+            return None
+        assert isinstance(path.path, URIRef)
+        return self._id_of(path.path)
+
+    def are_alone(self, terms: Column, predicate: int, *, are_given: bool) -> Mask:
+        """Which terms a path of no steps connects to themselves, and the relation of a predicate does not."""
+        nodes = self._nodes(self._index)
+        keys = pack(terms, terms)
+        found: Mask = ~self._index.relation(predicate).contains(keys)
+        if not are_given and nodes.size:
+            found &= nodes[np.minimum(np.searchsorted(nodes, terms), nodes.size - 1)] == terms
+        return found if are_given or nodes.size else np.zeros(terms.size, np.bool_)
+
+    def by_no_steps(self, batch: Batch, start: int, predicate: int, end: int, given: frozenset[int]) -> Batch:
+        """The rows joined with the terms that ``are_alone``, as start and end."""
+        known = next((each for each in (start, end) if batch.knows(each)), None)
+        terms = self._nodes(self._index) if known is None else self._origins(batch, known, given)
+        terms = terms[self.are_alone(terms, predicate, are_given=True)]
+        return _joined(batch, start, pack(terms, terms), end)
+
+    def alone_count(self, predicate: int) -> int:
+        """The number of nodes that ``are_alone``."""
+        return int(np.count_nonzero(self.are_alone(self._nodes(self._index), predicate, are_given=True)))
 
     def _all_pairs(self, path: MulPath) -> Keys:
         nodes = self._nodes(self._index)
@@ -242,18 +313,6 @@ class PathJoin:
         if isinstance(path.path, Path):
             return False
         return self._index.relation(self._id_of(path.path)).is_known_transitive
-
-
-def _in_steps(
-    batch: Batch, steps: Sequence[tuple[int, Any, int]], given: frozenset[int], join: PathParts
-) -> Iterator[Batch]:
-    """The rows joined with several paths, one after another."""
-    if not steps or not batch.size:
-        yield batch
-        return
-    (start, path, end), *rest = steps
-    for part in join(batch, start, path, end, given):
-        yield from _in_steps(part, rest, given, join)
 
 
 def _chosen(sent: Keys | None, frontier: Keys) -> Keys:

@@ -6,25 +6,42 @@ counted, those of the last pattern are not listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
+from rdflib.paths import AlternativePath
 
 from corollary.columns.pairs import firsts, seconds
 from corollary.execute.batches import Batch, filled, join_relation, product
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
-from corollary.sparql.intersections import Intersection, ItemPlace, JoinPlan, by_end
+from corollary.plan.join_order import Place
+from corollary.sparql.intersections import Intersection, Item, ItemPlace, JoinPlan, by_end
 from corollary.sparql.paths import PathJoin, shortened
-from corollary.sparql.pattern_costs import Pattern, PatternCosts
-from corollary.sparql.solutions import stacked
-from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK, ROWS_SCANNED_FIRST
+from corollary.sparql.pattern_costs import Pattern, PatternCost, PatternCosts
+from corollary.sparql.solutions import Parts, gathered, piped, stacked
+from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK, ROWS_SCANNED_FIRST
 
-Change = Callable[[Batch], Batch]
+Reduction = Callable[[Batch], Batch]
 """Removes rows or columns of a batch."""
+
+
+class Joint(NamedTuple):
+    """A join. ``cost`` None: it is not known before. ``unread``: variables that nothing reads after it."""
+
+    item: Item
+    cost: PatternCost | None
+    is_connected: bool
+    unread: frozenset[int] = frozenset()
+
+    def left_by(self, batch: Batch) -> Batch:
+        """A batch without the variables that nothing reads."""
+        return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in self.unread})
 
 
 @dataclass(slots=True)
@@ -38,85 +55,109 @@ class PatternJoin:
 
     costs: PatternCosts
     paths: PathJoin
-    filters: Change
+    filters: Reduction
+    wholes: dict[Item, tuple[Item, bool]] = field(default_factory=dict)
+    """By step of a path: the pattern of the whole path, and whether the step is its last one."""
+    given: frozenset[int] = frozenset()
+    """Variables between the steps of a path."""
 
-    def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change | None) -> Batch:
-        """All rows of ``start`` joined with all patterns, after ``finish``; with ``need``, the first ones.
+    def parts(
+        self,
+        start: Batch,
+        patterns: list[Pattern],
+        limit: int,
+        is_counted: bool = False,
+        is_kept: bool = False,
+    ) -> Iterator[Batch]:
+        """All rows of ``start`` joined with all patterns, in chunks of at most ``limit`` expected rows.
 
-        Without ``finish`` and ``need`` all rows are kept: then a product that exceeds a limit is refused
-        before it is computed.
+        With ``is_counted``, chunks may be of any size and lack columns. With ``is_kept`` all rows are kept: a
+        product that exceeds a limit is refused before it is computed.
         """
-        if len(patterns) == 1 and need is None and finish is None and not start.columns:
+        if len(patterns) == 1 and is_kept and not start.columns:
             (pattern,) = patterns
             if pattern.s >= 0 or pattern.o >= 0:
                 is_end = self.costs.has_end(pattern)
-                return stacked([(self._with_end if is_end else self._extend)(start, pattern)])
-        parts, found, work = [], 0, current()
-        all_stay = need is None and finish is None
-        places = JoinPlan(self.costs).places(start.columns, patterns)
-        limit = ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK
-        for unfinished in self._chunks(start, places, limit, all_stay):
-            part = unfinished if finish is None else finish(unfinished)
-            parts.append(part)
-            found += part.size
-            work.rows(found)
-            if need is not None and found >= need:
-                break
-        return stacked(parts)
+                return iter([(self._with_end if is_end else self._extend)(start, pattern)])
+        places = self._elementary(JoinPlan(self.costs).places(start.columns, patterns), start.columns)
+        change = partial(self._joined, places, limit, is_counted, is_kept)
+        return piped([start], [partial(change, number) for number in range(len(places))])
 
-    def count(self, start: Batch, patterns: list[Pattern], finish: Change | None) -> int:
-        """The number of rows that ``solve`` gives, none of which is kept."""
-        found = 0
-        places = JoinPlan(self.costs).places(start.columns, patterns)
-        for part in self._chunks(start, places, ROWS_PER_CHUNK, False, is_counted=finish is None):
-            found += part.size if finish is None else finish(part).size
-            check()
+    def matches(self, batch: Batch, pattern: Pattern) -> Rows | None:
+        """The number of facts that match a pattern in each row; None where that takes a join."""
+        places = self._elementary([Place(pattern, None, True)], batch.columns)
+        item = places[0].item
+        return self._matches(batch, item) if len(places) == 1 and isinstance(item, Pattern) else None
+
+    def _elementary(self, places: Iterable[ItemPlace], bound: Collection[int]) -> list[Joint]:
+        """The places; for a sequence of paths, one for each of these."""
+        found: list[Joint] = []
+        known = set(bound)
+        for place in places:
+            item = place.item
+            if isinstance(item, Pattern) and type(item.p) is not int:
+                found += self._steps_of(place, item, known)
+            else:
+                found.append(Joint(item, place.cost, place.is_connected))
+            known |= item.variables
         return found
 
-    def _chunks(
-        self, batch: Batch, places: list[ItemPlace], limit: int, all_stay: bool, is_counted: bool = False
-    ) -> Iterator[Batch]:
-        """The solutions in chunks with at most ``limit`` expected rows after every join.
+    def _steps_of(self, place: ItemPlace, item: Pattern, known: set[int]) -> Iterator[Joint]:
+        """The steps of a path, from an end that is known."""
+        steps = self.paths.steps(item.s, self._path(item), item.o)
+        if len(steps) == 1:
+            pattern = Pattern.of(*steps[0])
+            self.wholes[pattern] = item, True
+            cost = place.cost if type(pattern.p) is not int else None
+            yield Joint(pattern, cost, place.is_connected)
+            return
+        knows_start, knows_end = (end >= 0 or end in known for end in (item.s, item.o))
+        if knows_end and not knows_start:
+            steps.reverse()
+        before: frozenset[int] = frozenset()
+        for number, step in enumerate(steps):
+            pattern = Pattern.of(*step)
+            self.wholes[pattern] = item, number == len(steps) - 1
+            inner = pattern.variables - {item.s, item.o}
+            self.given |= inner
+            yield Joint(pattern, None, place.is_connected or number > 0, before & inner)
+            before = inner
 
-        With ``is_counted``, chunks may be of any size and lack columns.
-        """
-        for number, place in enumerate(places, 1):
-            if not batch.size:
-                return
-            following, is_last = place.item, number == len(places)
-            if not place.is_connected:
-                batch = self.filters(batch)
-            if isinstance(following, Intersection):
-                for found in self._intersected(batch, following, limit, is_counted and is_last):
-                    yield from self._chunks(found, places[number:], limit, all_stay, is_counted)
-                return
-            if is_counted and number == len(places) - 1:
-                batch = by_end(batch, places[number].item)
-            counted = self._counted(batch, following) if is_counted and is_last else None
-            if counted is not None:
-                yield counted
-                return
-            growth = 1.0  # one row is one part
-            is_announced = all_stay and is_last and self._is_product(batch, following)
-            if is_announced or batch.size > 1:
-                cost = place.cost
-                growth = self.costs.growth(batch.columns, following) if cost is None else cost[0]
-            if is_announced:
-                self._announce(batch, following, int(growth))
-            size = max(1, int(limit / max(growth, 1)))
-            if batch.size > size:
-                for extended in self._extended_in_parts(batch, following, size, limit):
-                    yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
-                return
-            check()
-            chunks = self._extended(batch, following, limit)
-            if not isinstance(chunks, list):
-                for extended in chunks:
-                    yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
-                return
-            (batch,) = chunks
-        if batch.size:
-            yield batch
+    def _joined(
+        self, places: list[Joint], limit: int, is_counted: bool, is_kept: bool, number: int, batch: Batch
+    ) -> Parts:
+        """A batch joined with the item at a place, in chunks of at most ``limit`` expected rows."""
+        place, is_last = places[number], number == len(places) - 1
+        following = place.item
+        if not place.is_connected:
+            batch = self.filters(batch)
+        if not batch.size:
+            return []
+        if isinstance(following, Intersection):
+            return self._intersected(batch, following, limit, is_counted and is_last)
+        if is_counted and number == len(places) - 2:
+            batch = by_end(batch, places[-1].item)
+        counted = self._counted(batch, following) if is_counted and is_last else None
+        if counted is not None:
+            return [counted]
+        growth = 1.0  # one row is one part
+        is_announced = is_kept and is_last and self._is_product(batch, following)
+        if is_announced or batch.size > 1:
+            growth = self.costs.growth(batch.columns, following) if place.cost is None else place.cost[0]
+        if is_announced:
+            self._announce(batch, following, int(growth))
+        size = max(1, int(limit / max(growth, 1)))
+        check()
+        found = (
+            self._extended_in_parts(batch, following, size, limit)
+            if batch.size > size
+            else self._extended(batch, following, limit)
+        )
+        if not place.unread:
+            return found
+        if isinstance(found, list):
+            return [place.left_by(part) for part in found]
+        return map(place.left_by, found)
 
     def _intersected(self, batch: Batch, item: Intersection, limit: int, is_counted: bool) -> Iterator[Batch]:
         """The rows with each value of an intersection; with ``is_counted``, as many rows without columns."""
@@ -129,7 +170,7 @@ class PatternJoin:
 
     def _extended_in_parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
         """The rows joined with a pattern, some ``size`` rows at a time; with a path, more if they are few."""
-        if type(pattern.p) is int:
+        if type(pattern.p) is int or self.paths.closed_star(pattern.p) is not None:
             for part in self._parts(batch, pattern, size, limit):
                 check()
                 yield from self._extended(part, pattern, limit)
@@ -171,6 +212,11 @@ class PatternJoin:
         Cost: a search for each row and relation, of which there are at most ``MAX_RELATIONS_TRIED``.
         """
         s, p, o = pattern.s, pattern.p, pattern.o
+        if isinstance(p, AlternativePath):
+            return self._matches_of_each(batch, pattern)
+        repeated = self.paths.closed_star(p)
+        if repeated is not None:
+            return self._matches_repeated(batch, pattern._replace(p=repeated))
         knows_s, knows_o = batch.knows(s), batch.knows(o)
         if type(p) is not int or p in batch.columns or (knows_s and knows_o) or s == o or p in (s, o):
             return None
@@ -199,7 +245,14 @@ class PatternJoin:
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
         if limit == ROWS_PER_LIMITED_CHUNK and type(p) is not int:
-            return self.paths.parts(batch, s, self._path(pattern), o, self.costs.given)
+            return self.paths.parts(batch, s, p, o, self.costs.given | self.given)
+        if isinstance(p, AlternativePath):
+            return self._extended_by_each(batch, self._alternatives(pattern), limit)
+        repeated = self.paths.closed_star(p)
+        if repeated is not None:
+            steps = self._extended_by_each(batch, [pattern._replace(p=repeated)], limit)
+            none = self.paths.by_no_steps(batch, s, repeated, o, self.costs.given | self.given)
+            return gathered(chain(steps, [none]), limit)
         is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
@@ -279,7 +332,44 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if type(p) is int and p >= 0:
             return join_relation(batch, s, self.costs.index.relation(p), o)
-        return self.paths.extend(batch, s, self._path(pattern), o, self.costs.given)
+        return self.paths.extend(batch, s, p, o, self.costs.given | self.given)
+
+    def _alternatives(self, pattern: Pattern) -> Iterator[Pattern]:
+        """The patterns of the alternatives of a path."""
+        return (Pattern.of(pattern.s, path, pattern.o) for path in pattern.p.args)
+
+    def _extended_by_each(self, batch: Batch, patterns: Iterable[Pattern], limit: int) -> Iterator[Batch]:
+        """The rows joined with each of some patterns."""
+
+        def extended(one: Pattern) -> Iterator[Batch]:
+            places = self._elementary([Place(one, None, True)], batch.columns)
+            change = partial(self._joined, places, limit, False, False)
+            return piped([batch], [partial(change, number) for number in range(len(places))])
+
+        return gathered(chain.from_iterable(map(extended, patterns)), limit)
+
+    def _matches_repeated(self, batch: Batch, pattern: Pattern) -> Rows | None:
+        """The number of facts that match a pattern in each row, and of paths of no steps."""
+        found = self._matches(batch, pattern)
+        if found is None:
+            return None
+        known = next((end for end in (pattern.s, pattern.o) if batch.knows(end)), None)
+        if known is None:
+            return found + self.paths.alone_count(pattern.p)
+        is_given = known >= 0 or known in self.costs.given or known in self.given
+        alone = self.paths.are_alone(batch.column(known), pattern.p, are_given=is_given)
+        return found + alone
+
+    def _matches_of_each(self, batch: Batch, pattern: Pattern) -> Rows | None:
+        """The sum of the numbers of facts that match each alternative."""
+        found: Rows = np.zeros(batch.size, np.int64)
+        for one in self._alternatives(pattern):
+            check()
+            matches = self.matches(batch, one)
+            if matches is None:
+                return None
+            found += matches
+        return found
 
     def _path(self, pattern: Pattern) -> Any:
         """The path of a pattern, or a shorter one where an end is not asked for."""

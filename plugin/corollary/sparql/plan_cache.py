@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from corollary.sparql.algebra import Parameter, PlanNode, Query, children
+from corollary.sparql.algebra import Parameter, Query, children, rewritten
 from corollary.sparql.from_rdflib import query_of
 from corollary.sparql.parser import query_parser
 from corollary.sparql.parser.cursor import namespace_of
@@ -110,20 +110,40 @@ _QUOTES = frozenset("\"'")
 _SIGNS = frozenset("+-")
 
 
-def _filler(node: Any) -> Fill | None:
-    """The function that puts tokens in the place of parameters; None for a node without parameters."""
-    if isinstance(node, Parameter):
-        make, place = node.make, node.place
-        return lambda words: make(words[place])
-    parts = children(node)
-    fills = [_filler(part) for part in parts]
-    if not any(fills):
+def _filler(template: Any) -> Fill | None:
+    """The function that puts tokens in the place of parameters; None for a plan without parameters.
+
+    It makes the nodes in which parameters are, inner ones first; each has a number.
+    """
+    makers: list[tuple[Any, list[Any], list[tuple[int, int]]]] = []
+    """The class, the parts, and the places of parts that are made, with their numbers."""
+    numbers: dict[int, int] = {}
+
+    def note(node: Any) -> Any:
+        parts = list(children(node))
+        holes = [(place, numbers[id(part)]) for place, part in enumerate(parts) if id(part) in numbers]
+        if holes or isinstance(node, Parameter):
+            numbers[id(node)] = len(makers)
+            makers.append((node if isinstance(node, Parameter) else type(node), parts, holes))
+        return node
+
+    rewritten(template, note)
+    if not makers:
         return None
-    pairs = list(zip(parts, fills, strict=True))
-    if not isinstance(node, PlanNode):
-        return lambda words: tuple([part if fill is None else fill(words) for part, fill in pairs])
-    kind = type(node)
-    return lambda words: kind(*[part if fill is None else fill(words) for part, fill in pairs])
+
+    def fill(words: list[str]) -> Any:
+        made: list[Any] = []
+        for kind, parts, holes in makers:
+            if type(kind) is Parameter:
+                made.append(kind.make(words[kind.place]))
+                continue
+            parts = parts.copy()
+            for place, number in holes:
+                parts[place] = made[number]
+            made.append(tuple(parts) if kind is tuple else kind(*parts))
+        return made[-1]
+
+    return fill
 
 
 # Places for plans, each an empty list at first: the least recently used ones are dropped

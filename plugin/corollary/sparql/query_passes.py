@@ -9,6 +9,7 @@ A variable is *certain* in an operator if every solution binds it, and *possible
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,6 @@ from corollary.sparql.algebra import (
     InGraph,
     Join,
     LeftJoin,
-    Minus,
     Operator,
     OrderBy,
     OrderCondition,
@@ -48,6 +48,7 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.builtin_functions import CASTS, FUNCTIONS, is_true
 from corollary.sparql.scopes import certain, possible
+from corollary.sparql.spines import SpineScope, above, spine, with_spines_rewritten
 from corollary.sparql.term_evaluation import VOLATILE, Environment, evaluated
 
 Pass = Callable[[Query], Query]
@@ -92,15 +93,31 @@ def merge_patterns(query: Query) -> Query:
     { ?x :p ?y } { ?y :q ?z }  ->  ?x :p ?y . ?y :q ?z
     """
 
-    def merged(node: Any) -> Any:
-        match node:
-            case Join(Triples() as left, Triples() as right) if not _blank_nodes(left) & _blank_nodes(right):
-                return Triples(left.triples + right.triples)
-            case Join(Join(first, Triples() as left), Triples() as right):
-                return Join(first, merged(Join(left, right)))
-        return node
+    return with_spines_rewritten(query, _merged)
 
-    found: Query = rewritten(query, merged)
+
+def _merged(part: Operator) -> Operator:
+    leaf, steps = spine(part)
+    runs: list[tuple[Operator, list[Triples]]] = [(leaf, [leaf] if isinstance(leaf, Triples) else [])]
+    blank = set(_blank_nodes(leaf))
+    for step in steps:
+        pattern = step.right if isinstance(step, Join) and isinstance(step.right, Triples) else None
+        own = _blank_nodes(pattern)
+        if pattern is not None and runs[-1][1] and blank.isdisjoint(own):
+            runs[-1][1].append(pattern)
+            blank |= own
+        else:
+            runs.append((step, [] if pattern is None else [pattern]))
+            blank = own
+    if len(runs) > len(steps):
+        return part
+    found = leaf
+    for step, patterns in runs:
+        if len(patterns) > 1:
+            joined = Triples(tuple([triple for each in patterns for triple in each.triples]))
+            found = joined if step is leaf else Join(found, joined)
+        elif step is not leaf:
+            found = above(found, step)
     return found
 
 
@@ -112,19 +129,59 @@ def join_before_optional(query: Query) -> Query:
     Sound where the optional part shares with the later pattern only variables that are certain before both.
     """
 
-    def moved(node: Any) -> Any:
-        if not isinstance(node, Join) or not isinstance(node.left, LeftJoin):
-            return node
-        if not isinstance(node.right, Triples | Values):
-            return node
-        first, optional, condition = node.left.left, node.left.right, node.left.condition
-        read = possible(optional) | mentioned(condition)
-        if has_exists(condition) or not read & possible(node.right) <= certain(first):
-            return node
-        return LeftJoin(moved(Join(first, node.right)), optional, condition)
+    return with_spines_rewritten(query, _moved)
 
-    found: Query = rewritten(query, moved)
-    return found
+
+def _moved(part: Operator) -> Operator:
+    found, steps = spine(part)
+    known, run = set(certain(found)), list[LeftJoin | Join]()
+    for step in steps:
+        if isinstance(step, LeftJoin) or (
+            isinstance(step, Join) and isinstance(step.right, Triples | Values)
+        ):
+            run.append(step)
+            continue
+        found, run = _run_moved(found, run, known), []
+        found = above(found, step)
+        if isinstance(step, Join):
+            known |= certain(step.right)
+    return _run_moved(found, run, known)
+
+
+def _run_moved(below: Operator, run: list[LeftJoin | Join], known: set[Variable]) -> Operator:
+    """Optional parts and joins above an operator, each join as early as it may stand.
+
+    The ``known`` variables are certain before; those of the joins are added. Cost: |run| log |run|.
+    """
+    optionals: list[Operator] = []
+    joins: list[list[Operator]] = [[]]
+    """Those before the first optional part, between the first and the second, ..."""
+    readers: dict[Variable, list[int]] = {}
+    """The numbers of the optional parts that have a variable, from 1."""
+    since: dict[Variable, int] = {}
+    """By variable of a join: after how many optional parts it is certain."""
+    earliest = 0
+    for step in run:
+        if isinstance(step, LeftJoin):
+            optionals.append(step)
+            joins.append([])
+            for variable in possible(step.right) | mentioned(step.condition):
+                readers.setdefault(variable, []).append(len(optionals))
+            if has_exists(step.condition):
+                earliest = len(optionals)
+            continue
+        for variable in possible(step.right) - known:
+            own = readers.get(variable, [])
+            uncertain = bisect(own, since.get(variable, len(optionals)))
+            earliest = max(earliest, own[uncertain - 1] if uncertain else 0)
+        joins[earliest].append(step)
+        for variable in certain(step.right) - known:
+            since[variable] = min(since.get(variable, earliest), earliest)
+    known.update(since)
+    for number, early in enumerate(joins):
+        for each in early if not number else (optionals[number - 1], *early):
+            below = above(below, each)
+    return below
 
 
 def push_filters_down(query: Query) -> Query:
@@ -136,58 +193,84 @@ def push_filters_down(query: Query) -> Query:
     the other side. Conditions with EXISTS, random values and functions of users stay.
     """
 
-    def pushed(node: Any) -> Any:
-        if not isinstance(node, Filter) or isinstance(node.inner, Triples):
-            return node
-        inner, left = node.inner, []
-        for condition in conjuncts(node.condition):
-            further = _pushed(condition, inner) if _may_move(condition) else None
-            if further is None:
-                left.append(condition)
-            else:
-                inner = further
-        if inner is node.inner:
-            return node
-        return Filter(inner, conjunction(left)) if left else inner
-
-    found: Query = rewritten(query, pushed)
-    return found
+    return with_spines_rewritten(query, _pushed)
 
 
-def _pushed(condition: Expression, part: Operator) -> Operator | None:
-    """An operator with a condition within; None if the condition may not move into one."""
-    read = mentioned(condition)
-    match part:
-        case Join(left, right):
-            for one, other in ((left, right), (right, left)):
-                if read and _decides(read, one, other):
-                    changed = _filtered(condition, one)
-                    return Join(changed, right) if one is left else Join(left, changed)
-        case LeftJoin(left, right) if _decides(read, left, right):
-            return LeftJoin(_filtered(condition, left), right, part.condition)
-        case Minus(left, right):
-            return Minus(_filtered(condition, left), right)
-        case Extend(inner, variable, value) if variable not in read:
-            return Extend(_filtered(condition, inner), variable, value)
-        case InGraph(inner, name) if name not in read:
-            return InGraph(_filtered(condition, inner), name)
-        case Filter(inner, other):
-            further = _pushed(condition, inner)
-            if further is not None:
-                return Filter(further, other)
-            return Filter(inner, conjunction([*conjuncts(other), condition]))
-    return None
+def _pushed(part: Operator) -> Operator:
+    leaf, steps = spine(part)
+    if not any(isinstance(step, Filter) for step in steps) or (len(steps) == 1 and isinstance(leaf, Triples)):
+        return part
+    pushing = _Pushing(leaf, steps)
+    for number, step in enumerate(steps):
+        if isinstance(step, Filter):
+            for condition in conjuncts(step.condition):
+                pushing.push(condition, number)
+    return pushing.result() if pushing.has_moved else part
 
 
-def _filtered(condition: Expression, part: Operator) -> Operator:
-    """An operator with a condition within or above."""
-    further = _pushed(condition, part)
-    return Filter(part, condition) if further is None else further
+class _Pushing:
+    """The conditions of a group, on their way down. A place is a number of steps, after which they stand."""
 
+    def __init__(self, leaf: Operator, steps: list[Operator]) -> None:
+        self._leaf = leaf
+        self._steps = steps
+        self._operands = [step.right if isinstance(step, Join | LeftJoin) else None for step in steps]
+        self._possible = [frozenset() if each is None else possible(each) for each in self._operands]
+        self._conditions: list[list[Expression]] = [[] for _ in range(len(steps) + 1)]
+        self._scope = SpineScope.of(leaf)
+        for step, operand in zip(steps, self._operands, strict=True):
+            self._scope.add(step, operand)
+        self.has_moved = False
 
-def _decides(read: frozenset[Variable], one: Operator, other: Operator) -> bool:
-    """Whether the variables have the same values in ``one`` as in its join with ``other``."""
-    return read <= possible(one) and not (read - certain(one)) & possible(other)
+    def push(self, condition: Expression, place: int) -> None:
+        """Put a condition that stands at a place to the lowest one at which it may stand."""
+        read, start = mentioned(condition), place
+        is_movable = _may_move(condition)
+        while is_movable and place:
+            step, operand = self._steps[place - 1], self._operands[place - 1]
+            if not self._passes(read, step, place):
+                if isinstance(step, Join) and operand is not None and self._is_of(read, operand, place):
+                    self._operands[place - 1] = _pushed(Filter(operand, condition))
+                    self.has_moved = True
+                    return
+                break
+            place -= 1
+        leaf = self._leaf
+        if is_movable and not place and isinstance(leaf, InGraph) and leaf.name not in read:
+            self._leaf = InGraph(_pushed(Filter(leaf.inner, condition)), leaf.name)
+            self.has_moved = True
+            return
+        self._conditions[place].append(condition)
+        self.has_moved = self.has_moved or place < start
+
+    def _passes(self, read: frozenset[Variable], step: Operator, place: int) -> bool:
+        """Whether a condition that reads variables may be applied before a step."""
+        match step:
+            case Join() | LeftJoin():
+                is_decided = self._scope.decides(read, place - 1, self._possible[place - 1])
+                return is_decided and (bool(read) or isinstance(step, LeftJoin))
+            case Extend():
+                return step.variable not in read
+        return True
+
+    def _is_of(self, read: frozenset[Variable], operand: Operator, place: int) -> bool:
+        """Whether the right operand of a join decides what a condition reads."""
+        others = {v for v in read if self._scope.is_possible(v, place - 1)}
+        return bool(read) and read <= self._possible[place - 1] and others <= certain(operand)
+
+    def result(self) -> Operator:
+        """The group with its conditions where they were put."""
+        found = self._leaf
+        for number, step in enumerate((*self._steps, None)):
+            if self._conditions[number]:
+                found = Filter(found, conjunction(self._conditions[number]))
+            operand = None if step is None else self._operands[number]
+            if operand is not None and isinstance(step, Join | LeftJoin) and operand is not step.right:
+                assert isinstance(step, Join)
+                found = Join(found, operand)
+            elif step is not None and not isinstance(step, Filter):
+                found = above(found, step)
+        return found
 
 
 def push_distinct_down(query: Query) -> Query:
@@ -275,7 +358,9 @@ def _may_move(condition: Expression) -> bool:
     return True
 
 
-def _blank_nodes(pattern: Triples) -> set[BNode]:
+def _blank_nodes(pattern: Operator | None) -> set[BNode]:
+    if not isinstance(pattern, Triples):
+        return set()
     return {term for term in walk(pattern) if isinstance(term, BNode)}
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from functools import reduce
+from operator import and_
+
 from rdflib.term import Variable
 
 from corollary.sparql.algebra import (
@@ -21,7 +25,7 @@ from corollary.sparql.algebra import (
     mentioned,
 )
 
-Variables = frozenset[Variable]
+Variables = Set[Variable]
 
 
 def certain(part: Operator) -> Variables:
@@ -29,24 +33,29 @@ def certain(part: Operator) -> Variables:
 
     { ?x :p ?y OPTIONAL { ?x :q ?z } }: ?x, ?y
     """
-    match part:
-        case Triples(triples):
-            return frozenset(mentioned(triples))
-        case Join(left, right):
-            return certain(left) | certain(right)
-        case Union(left, right):
-            return certain(left) & certain(right)
-        case LeftJoin(left) | Minus(left):
-            return certain(left)
-        case InGraph(inner, name):
-            return certain(inner) | mentioned(name)
-        case Project(inner, variables):
-            return certain(inner) & frozenset(variables)
-        case Values(variables, rows):
-            return frozenset(v for i, v in enumerate(variables) if all(row[i] is not None for row in rows))
-        case Group() | Service():
-            return frozenset()
-    return frozenset().union(*map(certain, inputs(part)))
+    found: set[Variable] = set()
+    while True:  # down the left operands
+        match part:
+            case Triples(triples):
+                return found | mentioned(triples)
+            case Join(left, right):
+                found |= certain(right)
+                part = left
+            case Union(branches):
+                return found | reduce(and_, map(certain, branches))
+            case LeftJoin(left) | Minus(left):
+                part = left
+            case InGraph(inner, name):
+                found |= mentioned(name)
+                part = inner
+            case Project(inner, variables):
+                return found | (certain(inner) & frozenset(variables))
+            case Values(variables, rows):
+                return found | {v for i, v in enumerate(variables) if all(row[i] is not None for row in rows)}
+            case Group() | Service():
+                return found
+            case _:
+                (part,) = inputs(part)
 
 
 def possible(part: Operator) -> Variables:
@@ -54,21 +63,31 @@ def possible(part: Operator) -> Variables:
 
     { ?x :p ?y MINUS { ?x :q ?z } BIND(1 AS ?n) }: ?x, ?y, ?n
     """
-    match part:
-        case Triples(triples):
-            return frozenset(mentioned(triples))
-        case Minus(left):
-            return possible(left)
-        case InGraph(inner, name):
-            return possible(inner) | mentioned(name)
-        case Extend(inner, variable):
-            return possible(inner) | {variable}
-        case Project(inner, variables):
-            return possible(inner) & frozenset(variables)
-        case Values(variables):
-            return frozenset(variables)
-        case Group():
-            return frozenset(item.result for item in part.aggregates)
-        case Service():
-            return frozenset(mentioned(part))
-    return frozenset().union(*map(possible, inputs(part)))
+    found: set[Variable] = set()
+    while True:  # down the left operands
+        match part:
+            case Triples(triples):
+                return found | mentioned(triples)
+            case Join(left, right) | LeftJoin(left, right):
+                found |= possible(right)
+                part = left
+            case Union(branches):
+                return found.union(*map(possible, branches))
+            case Minus(left):
+                part = left
+            case InGraph(inner, name):
+                found |= mentioned(name)
+                part = inner
+            case Extend(inner, variable):
+                found.add(variable)
+                part = inner
+            case Project(inner, variables):
+                return found | (possible(inner) & frozenset(variables))
+            case Values(variables):
+                return found.union(variables)
+            case Group():
+                return found.union(item.result for item in part.aggregates)
+            case Service():
+                return found | mentioned(part)
+            case _:
+                (part,) = inputs(part)

@@ -8,16 +8,17 @@ variables that both bind: an ordinary join. If no shared variable is partly unbo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from corollary.columns.pairs import end_to_end
 from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
-from corollary.execute.run_plan import natural_join
-from corollary.kernels.limits import check, reserve
+from corollary.execute.run_plan import natural_join, natural_join_parts
+from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.kernels.threads import apart
 from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK
@@ -47,6 +48,102 @@ def stacked(parts: Iterable[Batch]) -> Batch:
             [part.columns[v] if v in part.columns else filled(part.size, UNBOUND) for part in kept]
         )
     return Batch(size, columns)
+
+
+def gathered(parts: Iterable[Batch], limit: int) -> Iterator[Batch]:
+    """The rows of the parts in fewer batches, of at most ``limit`` rows unless a part has more."""
+    kept: list[Batch] = []
+    size = 0
+    for part in parts:
+        if size and size + part.size > limit:
+            yield stacked(kept)
+            kept, size = [], 0
+        if part.size:
+            kept.append(part)
+            size += part.size
+    if size:
+        yield stacked(kept)
+
+
+def counted_rows(parts: Iterable[Batch], limit: int) -> tuple[Batch, Rows | None]:
+    """The rows of the parts, and how many equal ones each stands for; None: all stand for themselves.
+
+    More than ``limit`` rows become distinct ones, in the order of first occurrence.
+    """
+    kept: list[Batch] = []
+    times: list[Rows] = []
+    size, most, is_merged = 0, limit, False
+    for part in parts:
+        if not part.size:
+            continue
+        kept.append(part)
+        times.append(np.ones(part.size, np.int64))
+        size += part.size
+        if size > most:
+            batch, counts = _merged(stacked(kept), np.concatenate(times))
+            kept, times, size, is_merged = [batch], [counts], batch.size, True
+            current().rows(size)
+            most = max(limit, 2 * size)
+    current().rows(size)
+    return stacked(kept), np.concatenate(times) if is_merged else None
+
+
+def _merged(batch: Batch, times: Rows) -> tuple[Batch, Rows]:
+    """The distinct rows, and the sums of the numbers of equal ones."""
+    variables = tuple(batch.columns)
+    if not variables:
+        return Batch(1, {}), np.array([times.sum()])
+    first, numbers = apart(batch.size, partial(_firsts, batch, variables))
+    counts = np.zeros(first.size, np.int64)
+    np.add.at(counts, numbers, times)
+    order = np.argsort(first)
+    return batch.take(first[order]), counts[order]
+
+
+Parts = Iterable[Batch]
+"""Batches: in a list if all of them are there, which then need not be kept for a later one."""
+
+Change = Callable[[Batch], Parts]
+"""What a step of a query makes of a batch."""
+
+
+def piped(start: Parts, changes: Sequence[Change]) -> Iterator[Batch]:
+    """What the changes make of the batches, one after the other; each batch goes through all of them first.
+
+    So at most one batch is kept for each change that makes several of one. Any number of changes may follow
+    each other, without recursion.
+    """
+    waiting = [(0, iter(start))]
+    while waiting:
+        check()
+        number, parts = waiting[-1]
+        batch = next(parts, None)
+        if batch is None:
+            waiting.pop()
+            continue
+        while batch.size and number < len(changes):
+            found = changes[number](batch)
+            number += 1
+            if not isinstance(found, list) or len(found) != 1:
+                waiting.append((number, iter(found)))
+                break
+            (batch,) = found
+        else:
+            if batch.size:
+                yield batch
+
+
+def settled(parts: Iterator[Batch], limit: int) -> Parts:
+    """As ``gathered``, in a list if there are no more than ``limit`` rows."""
+    kept: list[Batch] = []
+    size = 0
+    for part in parts:
+        if size and size + part.size > limit:
+            return chain((stacked(kept),), gathered(chain((part,), parts), limit))
+        if part.size:
+            kept.append(part)
+            size += part.size
+    return [stacked(kept)] if size else []
 
 
 def is_bound(batch: Batch, variables: Iterable[int]) -> bool:
@@ -82,15 +179,23 @@ def shared(left: Batch, right: Batch) -> list[int]:
 
 def join(left: Batch, right: Batch) -> Batch:
     """The join: every pair of compatible solutions, merged."""
+    return stacked(join_parts(left, right, left.size * right.size))
+
+
+def join_parts(left: Batch, right: Batch, limit: int) -> Parts:
+    """The join in parts of some ``limit`` rows, or those of one left row."""
     if not left.size or not right.size:
-        return Batch.none()
+        return []
     if right.size == 1 and not right.columns:
-        return left
+        return [left]
     if left.size == 1 and not left.columns:
-        return right
+        return [right]
     common = shared(left, right)
     rights = [part for _, part in groups(right, common)]
-    return stacked(natural_join(part, other) for _, part in groups(left, common) for other in rights)
+    pairs = ((part, other) for _, part in groups(left, common) for other in rights)
+    if left.size * right.size <= limit:
+        return [stacked(natural_join(part, other) for part, other in pairs)]
+    return (found for part, other in pairs for found in natural_join_parts(part, other, limit))
 
 
 def with_matches(left: Batch, variable: int, rows: Rows, values: Column) -> Batch:
@@ -157,10 +262,15 @@ def distinct(batch: Batch) -> Batch:
 
 def first_of_each(batch: Batch, variables: Sequence[int]) -> Rows:
     """The number of the first row of every distinct combination of values."""
+    return _firsts(batch, variables)[0]
+
+
+def _firsts(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
+    """As ``first_of_each``, and for each row the number of its combination."""
     rows, numbers = number_rows(batch, variables)
     first: Rows = np.empty(rows.size, np.int64)
     first[numbers[::-1]] = np.arange(batch.size)[::-1]  # in reverse: the first row of each is written last
-    return first
+    return first, numbers
 
 
 def reduced(batch: Batch) -> Batch:

@@ -31,6 +31,9 @@ Evaluate = Callable[[Row], Node]
 VOLATILE = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
 """Functions whose value may differ for equal arguments."""
 
+CHAINED = frozenset("+-*/")
+"""Operators of two operands, of which chains are evaluated from left to right."""
+
 NO_ERRORS = (ExpressionError, CorollaryError, MemoryError, RecursionError, NotImplementedError)
 """What is raised on: limits are ``CorollaryError``. All other exceptions of a built-in function are errors of
 the expression."""
@@ -56,14 +59,17 @@ def is_volatile(expression: Expression, functions: Container[URIRef]) -> bool:
     The store's ``functions`` depend on their arguments only; functions registered with rdflib may not. Raises
     NotImplementedError if one of the latter takes rdflib's evaluation context.
     """
-    if isinstance(expression, FunctionCall) and expression.iri not in functions:
-        found = custom_function(expression.iri)
-        if found is not None and found[1]:
-            raise NotImplementedError("this function wants to see rdflib's own evaluation")
-        if found is not None:
-            return True
-    is_own = isinstance(expression, Call) and expression.name in VOLATILE
-    return is_own or any(is_volatile(part, functions) for part in getattr(expression, "arguments", ()))
+    waiting, is_found = [expression], False
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FunctionCall) and part.iri not in functions:
+            found = custom_function(part.iri)
+            if found is not None and found[1]:
+                raise NotImplementedError("this function wants to see rdflib's own evaluation")
+            is_found = is_found or found is not None
+        is_found = is_found or (isinstance(part, Call) and part.name in VOLATILE)
+        waiting += reversed(getattr(part, "arguments", ()))
+    return is_found
 
 
 def custom_function(iri: URIRef) -> tuple[Callable[..., Any], bool] | None:
@@ -80,6 +86,8 @@ def evaluated(expression: Expression, environment: Environment) -> Evaluate:
     if isinstance(expression, FunctionCall):
         return _function(expression, environment)
     if isinstance(expression, Call):
+        if expression.name in CHAINED:
+            return _chain(expression, environment)
         parts = [evaluated(part, environment) for part in expression.arguments]
         special = _SPECIAL.get(expression.name)
         if special is not None:
@@ -87,6 +95,31 @@ def evaluated(expression: Expression, environment: Environment) -> Evaluate:
         return _called(FUNCTIONS[expression.name], parts)
     assert not isinstance(expression, Exists)
     return lambda row: expression
+
+
+def _chain(expression: Expression, environment: Environment) -> Evaluate:
+    """``+``, ``-``, ``*`` and ``/`` from left to right: any number of them, without recursion."""
+    steps = []
+    while isinstance(expression, Call) and expression.name in CHAINED:
+        left, right = expression.arguments
+        steps.append((FUNCTIONS[expression.name], evaluated(right, environment)))
+        expression = left
+    first = evaluated(expression, environment)
+    steps.reverse()
+
+    def value(row: Row) -> Node:
+        found = first(row)
+        for function, part in steps:
+            other = part(row)
+            try:
+                found = function(found, other)
+            except NO_ERRORS:
+                raise
+            except Exception as error:
+                raise ExpressionError(str(error)) from error
+        return found
+
+    return value
 
 
 def _variable(variable: Variable) -> Evaluate:

@@ -24,6 +24,10 @@ Measured, two runs: with a quarter and four times as many, a product of 8 millio
 instead of 1.1 (minima), and a self-join of members 1.4 and 2.0 instead of 1.8; medians do not agree on the
 quarter."""
 
+MAX_ROWS_HELD = 1 << 24
+"""Rows of the right side of a join that are kept; if there are more, it is evaluated again, in chunks, for
+each chunk of the left side. Not tuned: a bound on memory, some hundred megabytes."""
+
 ROWS_PER_LIMITED_CHUNK = 1 << 12
 """As ``ROWS_PER_CHUNK``, for queries with a limit. Measured for 1,024, 4,096 and 16,384 rows: 0.8, 1.0 and
 1.8 ms where the first chunk has 10 solutions of a join in universities; 77, 30 and 13 ms in a market without

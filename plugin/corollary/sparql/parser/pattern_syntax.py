@@ -163,12 +163,12 @@ class PatternParser(ExpressionParser):
 
     def _unions(self, group: Block) -> None:
         inner = self.read_group()
-        pattern, scope = inner.algebra(), dict(inner.scope)
+        branches, scope = [inner.algebra()], dict(inner.scope)
         while self.accept("UNION"):
             other = self.read_group()
-            pattern = Union(pattern, other.algebra())
+            branches.append(other.algebra())
             scope |= other.scope
-        group.join(pattern, scope)
+        group.join(branches[0] if len(branches) == 1 else Union(tuple(branches)), scope)
 
     def _graph(self, group: Block) -> None:
         self.advance()

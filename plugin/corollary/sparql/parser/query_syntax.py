@@ -338,8 +338,10 @@ class QueryParser(PatternParser):
 
 def free_variables(part: Expression) -> Iterator[Variable]:
     """The variables in an expression, without those that occur only in the pattern of EXISTS."""
-    if isinstance(part, Variable):
-        yield part
-    elif isinstance(part, Call | FunctionCall):
-        for inner in part.arguments:
-            yield from free_variables(inner)
+    waiting = [part]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Variable):
+            yield node
+        elif isinstance(node, Call | FunctionCall):
+            waiting += reversed(node.arguments)
