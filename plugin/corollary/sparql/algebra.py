@@ -466,6 +466,12 @@ def has_subquery(node: Any) -> bool:
     return any(isinstance(part, Project) for part in walk(node))
 
 
+@kept
+def kinds(node: Any) -> frozenset[type]:
+    """The classes of what is in a part of a query, at any depth."""
+    return frozenset(map(type, walk(node)))
+
+
 def services(node: Any) -> tuple[Service, ...]:
     """The SERVICE patterns in a part of a query, at any depth."""
     return tuple(part for part in walk(node) if isinstance(part, Service))

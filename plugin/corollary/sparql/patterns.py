@@ -6,7 +6,7 @@ counted, those of the last pattern are not listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -92,21 +92,27 @@ class PatternJoin:
     def _elementary(self, places: Iterable[ItemPlace], bound: Collection[int]) -> list[Joint]:
         """The places; for a sequence of paths, one for each of these."""
         found: list[Joint] = []
-        known = set(bound)
+        places, known = list(places), set(bound)
+        others = {place.item for place in places}
         for place in places:
             item = place.item
             if isinstance(item, Pattern) and type(item.p) is not int:
-                found += self._steps_of(place, item, known)
+                found += self._steps_of(place, item, known, others)
             else:
                 found.append(Joint(item, place.cost, place.is_connected))
             known |= item.variables
         return found
 
-    def _steps_of(self, place: ItemPlace, item: Pattern, known: set[int]) -> Iterator[Joint]:
+    def _steps_of(
+        self, place: ItemPlace, item: Pattern, known: set[int], others: Set[Item]
+    ) -> Iterator[Joint]:
         """The steps of a path, from an end that is known."""
         steps = self.paths.steps(item.s, self._path(item), item.o)
         if len(steps) == 1:
             pattern = Pattern.of(*steps[0])
+            if pattern in others or self.wholes.get(pattern, (item, True)) != (item, True):
+                yield Joint(item, place.cost, place.is_connected)  # EXPLAIN shows both
+                return
             self.wholes[pattern] = item, True
             cost = place.cost if type(pattern.p) is not int else None
             yield Joint(pattern, cost, place.is_connected)
@@ -342,8 +348,9 @@ class PatternJoin:
         """The rows joined with each of some patterns."""
 
         def extended(one: Pattern) -> Iterator[Batch]:
-            places = self._elementary([Place(one, None, True)], batch.columns)
-            change = partial(self._joined, places, limit, False, False)
+            join = PatternJoin(self.costs, self.paths, self.filters, given=self.given)
+            places = join._elementary([Place(one, None, True)], batch.columns)
+            change = partial(join._joined, places, limit, False, False)
             return piped([batch], [partial(change, number) for number in range(len(places))])
 
         return gathered(chain.from_iterable(map(extended, patterns)), limit)
@@ -365,7 +372,7 @@ class PatternJoin:
         found: Rows = np.zeros(batch.size, np.int64)
         for one in self._alternatives(pattern):
             check()
-            matches = self.matches(batch, one)
+            matches = PatternJoin(self.costs, self.paths, self.filters).matches(batch, one)
             if matches is None:
                 return None
             found += matches

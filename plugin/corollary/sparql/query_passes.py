@@ -42,6 +42,7 @@ from corollary.sparql.algebra import (
     conjuncts,
     has_exists,
     is_constant,
+    kinds,
     mentioned,
     rewritten,
     walk,
@@ -93,7 +94,7 @@ def merge_patterns(query: Query) -> Query:
     { ?x :p ?y } { ?y :q ?z }  ->  ?x :p ?y . ?y :q ?z
     """
 
-    return with_spines_rewritten(query, _merged)
+    return with_spines_rewritten(query, _merged) if Join in kinds(query) else query
 
 
 def _merged(part: Operator) -> Operator:
@@ -129,7 +130,7 @@ def join_before_optional(query: Query) -> Query:
     Sound where the optional part shares with the later pattern only variables that are certain before both.
     """
 
-    return with_spines_rewritten(query, _moved)
+    return with_spines_rewritten(query, _moved) if LeftJoin in kinds(query) else query
 
 
 def _moved(part: Operator) -> Operator:
@@ -193,7 +194,7 @@ def push_filters_down(query: Query) -> Query:
     the other side. Conditions with EXISTS, random values and functions of users stay.
     """
 
-    return with_spines_rewritten(query, _pushed)
+    return with_spines_rewritten(query, _pushed) if Filter in kinds(query) else query
 
 
 def _pushed(part: Operator) -> Operator:
