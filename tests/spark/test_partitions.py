@@ -529,10 +529,10 @@ def test_a_program_is_cut_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> N
         called["run"] += 1
         raise VoidCut([(1, 2, 3)])
 
-    def cut(*_: object, is_strict: bool) -> tuple[()]:
+    def cut(*_: object, is_strict: bool) -> tuple[tuple[()], None]:
         assert not is_strict
         called["cut"] += 1
-        return ((), None)  # type: ignore[return-value]
+        return (), None
 
     monkeypatch.setattr(PartitionedEvaluation, "_run", is_void)
     monkeypatch.setattr(PartitionedEvaluation, "_cut", cut)
