@@ -239,7 +239,14 @@ class Expressions:
         return found
 
     def _by_ids(self, expression: Any, batch: Batch) -> Mask | None:
-        """``?x = <iri>`` and ``?x != <iri>``, decided on ids; None for other expressions."""
+        """``?x = <iri>``, ``?x != <iri>``, ``BOUND(?x)`` and ``!BOUND(?x)``, decided on ids; else None."""
+        match expression:
+            case Call(name="BOUND", arguments=(Variable() as variable,)):
+                is_bound: Mask = self.column(variable, batch) != UNBOUND
+                return is_bound
+            case Call(name="!", arguments=(Call(name="BOUND", arguments=(Variable(),)) as inner,)):
+                found = self._by_ids(inner, batch)
+                return None if found is None else ~found
         if not isinstance(expression, Call) or expression.name not in ("=", "!="):
             return None
         left, right = expression.arguments
