@@ -506,3 +506,19 @@ def test_a_graph_that_is_named_twice_is_one_graph() -> None:
     named = f"FROM NAMED {EX.g.n3()} FROM NAMED {EX.g.n3()} {{ GRAPH ?g {{ ?s ?p ?o }} }}"
     assert len(dataset.query(f"SELECT * {named}")) == 1
     assert len(dataset.query(f"SELECT * FROM {EX.g.n3()} FROM {EX.g.n3()} {{ ?s ?p ?o }}")) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["GRAPH x:none { ?s x:p ?o }", "GRAPH ?g { ?s x:p ?o }", "VALUES ?s { x:none }", "VALUES ?none { }"],
+)
+def test_exists_is_false_if_its_pattern_has_no_solution_at_all(graph: Graph, pattern: str) -> None:
+    assert not native(graph, f"SELECT ?s {{ ?s x:p ?n FILTER EXISTS {{ {pattern} }} }}")
+    assert len(native(graph, f"SELECT ?s {{ ?s x:p ?n FILTER NOT EXISTS {{ {pattern} }} }}")) == 5
+
+
+def test_exists_in_exists_is_asked_for_the_solutions_of_the_outer_one(graph: Graph) -> None:
+    inner = "?s x:next ?t FILTER EXISTS { ?t x:p ?m }"
+    for condition in (f"EXISTS {{ {inner} }}", f"?n > 9 || EXISTS {{ {inner} }}"):
+        found = native(graph, f"SELECT ?n {{ ?s x:p ?n FILTER({condition}) }}")
+        assert sorted(int(str(row[0])) for row in found) == [0, 1, 2, 3], condition

@@ -418,15 +418,16 @@ def walk(node: Any) -> Iterator[Any]:
         waiting += reversed(children(found))
 
 
-def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
+def rewritten(node: Any, change: Callable[[Any], Any], whole: tuple[type, ...] = ()) -> Any:
     """The node with ``change`` applied to everything in it and to itself, inner nodes first.
 
-    What does not change is the same object: ``rewritten(node, lambda part: part) is node``. No recursion
-    goes into first operands, of which very many may be within each other.
+    In nodes of the classes ``whole`` nothing is changed, only they themselves are. What does not change is
+    the same object: ``rewritten(node, lambda part: part) is node``. No recursion goes into first operands,
+    of which very many may be within each other.
     """
     above: list[tuple[Any, tuple[Any, ...], int]] = []
     while True:  # down the first operands
-        before = children(node)
+        before = () if isinstance(node, whole) else children(node)
         place = next((i for i, part in enumerate(before) if isinstance(part, PlanNode | tuple)), -1)
         above.append((node, before, place))
         if place < 0:
@@ -436,7 +437,7 @@ def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
     found: Any = None
     for node, before, place in reversed(above):
         after = [
-            (found if i == place else rewritten(part, change))
+            (found if i == place else rewritten(part, change, whole))
             if isinstance(part, PlanNode | tuple)
             else change(part)
             for i, part in enumerate(before)

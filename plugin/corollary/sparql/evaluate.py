@@ -848,7 +848,8 @@ class Evaluator:
         columns = seed.columns | {row: np.arange(seed.size, dtype=np.uint32)}
         inside = Scope(scope.index, Batch(seed.size, columns), frozenset((row,)))
         for batch in self.parts(part, inside, ()):  # only the rows are asked for
-            found[batch.columns[row]] = True
+            if batch.size:
+                found[batch.columns[row]] = True
         return found
 
     def _group(self, part: Group, scope: Scope, need: int | None) -> Batch:

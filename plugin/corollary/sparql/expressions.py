@@ -310,5 +310,5 @@ class Expressions:
             hidden[names[variable]] = np.where(found, np.uint32(true), np.uint32(false))
             return variable
 
-        expression = rewritten(expression, hide)
+        expression = rewritten(expression, hide, (Exists,))
         return expression, Batch(batch.size, batch.columns | hidden), names
