@@ -15,6 +15,7 @@ from tests.sparql.test_against_pyoxigraph import patterns
 from tests.strategies import examples
 
 from corollary.columns.pairs import sorted_unique
+from corollary.kernels.limits import Limits
 from corollary.kernels.sorted import Keys
 from corollary.sparql import evaluate, paths
 from corollary.sparql import patterns as pattern_joins
@@ -160,3 +161,10 @@ def test_the_first_rows_are_some_of_all_rows(pattern: str, limit: int, form: str
     else:
         assert first <= every and first.total() == min(limit, every.total())
     assert asked == bool(every)
+
+
+def test_the_rows_of_a_try_do_not_count_against_the_limit_of_the_next_one(few: None) -> None:
+    store = store_of(50)
+    query = "SELECT * { ?x :takes ?y BIND(STR(?y) AS ?k) FILTER(?k = 'none') } LIMIT 10"
+    result = store.query(query, {"": EX}, {}, "__UNION__", limits=Limits(facts=60))
+    assert not list(result.bindings)

@@ -265,16 +265,16 @@ class Evaluator:
 
     def _enough(self, leaf: Operator, steps: list[Step], scope: Scope, need: int) -> Batch:
         """A result with ``need`` rows, found from the first rows of ``leaf``, or from all of them."""
-        changes = self._changes(steps, scope, ROWS_PER_LIMITED_CHUNK)
+        changes = self._uncounted(steps, scope, ROWS_PER_LIMITED_CHUNK)
         keeps_rows = all(isinstance(step, LeftJoin | Extend | Project) for step, _ in steps)
         sizes = (need,) if keeps_rows else ROWS_BEFORE_ALL if self._stops_early(leaf) else ()
         for most in sizes:
             if most >= need:
                 some = self._alone(leaf, scope, most)
-                found = self._kept(piped([some], changes), need)
+                found = self._kept(piped([some], self._counted(steps, changes)), need)
                 if some.size < most or found.size >= need:
                     return found
-        return self._kept(piped(self._leaf_parts(leaf, scope), changes), need)
+        return self._kept(piped(self._leaf_parts(leaf, scope), self._counted(steps, changes)), need)
 
     # Steps: what is done with the solutions of the operators below, a batch at a time
 
@@ -343,12 +343,22 @@ class Evaluator:
         self, steps: list[Step], scope: Scope, limit: int | None = None, is_counted: bool = False
     ) -> list[Change]:
         """What the steps make of a batch, in batches of some ``limit`` rows."""
+        return self._counted(steps, self._uncounted(steps, scope, limit, is_counted))
+
+    def _uncounted(
+        self, steps: list[Step], scope: Scope, limit: int | None = None, is_counted: bool = False
+    ) -> list[Change]:
+        """As ``_changes``, whose rows do not count against the limit."""
         most = ROWS_PER_CHUNK if limit is None else limit
         last = len(steps) - 1
         return [
-            self._reported(step, self._change(step, operand, scope, most, is_counted and i == last))
+            self._change(step, operand, scope, most, is_counted and i == last)
             for i, (step, operand) in enumerate(steps)
         ]
+
+    def _counted(self, steps: list[Step], changes: list[Change]) -> list[Change]:
+        """The changes, with their rows counted from none on."""
+        return [self._reported(step, change) for (step, _), change in zip(steps, changes, strict=True)]
 
     def _reported(self, step: Operator, change: Change) -> Change:
         """A change that says where it is, and counts its rows against the limit."""
