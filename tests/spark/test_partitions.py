@@ -522,7 +522,7 @@ def test_new_properties_of_rules_are_properties() -> None:
 
 
 def test_a_program_is_cut_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the last cut is void, too, it is not cut again, and nobody is told so."""
+    """If the last cut is void, too, the program is refused: it is not cut again."""
     evaluation, called, said = object.__new__(PartitionedEvaluation), Counter[str](), list[str]()
 
     def is_void(_: PartitionedEvaluation) -> None:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, count
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from rdflib.paths import Path
@@ -142,24 +142,6 @@ class Scope:
     index: TripleIndex
     seed: Batch
     rows: frozenset[int] = frozenset()
-
-
-Found = TypeVar("Found")
-
-
-class _Once(Generic[Found]):
-    """A function without arguments that is called once at most, when its result is first asked for."""
-
-    __slots__ = ("_find", "_found")
-
-    def __init__(self, find: Callable[[], Found]) -> None:
-        self._find = find
-        self._found: list[Found] = []
-
-    def __call__(self) -> Found:
-        if not self._found:
-            self._found.append(self._find())
-        return self._found[0]
 
 
 Step = tuple[Operator, Operator | None]
@@ -402,7 +384,7 @@ class Evaluator:
         Without a list of the part's solutions, where it may start from the batch: a basic graph pattern, or
         branches and steps that start from one.
         """
-        few = _Once(partial(self._few, part, scope))
+        few = cache(partial(self._few, part, scope))
 
         def at_once(left: Batch) -> Parts:
             if not left.size:
@@ -584,7 +566,7 @@ class Evaluator:
         return self.pattern_join(part, scope, _unchanged, frozenset()).matches(left, pattern)
 
     def _subtracting(self, step: Minus, scope: Scope) -> Change:
-        other = _Once(lambda: self._distinct_values(step.right, scope, possible(step.left)))
+        other = cache(partial(self._distinct_values, step.right, scope, possible(step.left)))
 
         def change(left: Batch) -> Parts:
             if self.pattern_of(step.right) is not None and self._continues(left, step.right, scope):

@@ -11,7 +11,7 @@ import random
 import sys
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -110,13 +110,7 @@ def _chain(expression: Expression, environment: Environment) -> Evaluate:
     def value(row: Row) -> Node:
         found = first(row)
         for function, part in steps:
-            other = part(row)
-            try:
-                found = function(found, other)
-            except NO_ERRORS:
-                raise
-            except Exception as error:
-                raise ExpressionError(str(error)) from error
+            found = _value_of(function, (found, part(row)))
         return found
 
     return value
@@ -136,15 +130,19 @@ def _called(function: Callable[..., Node], parts: list[Evaluate]) -> Evaluate:
     """A function of values."""
 
     def value(row: Row) -> Node:
-        arguments = [part(row) for part in parts]
-        try:
-            return function(*arguments)
-        except NO_ERRORS:
-            raise
-        except Exception as error:
-            raise ExpressionError(str(error)) from error
+        return _value_of(function, [part(row) for part in parts])
 
     return value
+
+
+def _value_of(function: Callable[..., Node], arguments: Sequence[Node]) -> Node:
+    """The value of a built-in function, whose exceptions are errors of the expression."""
+    try:
+        return function(*arguments)
+    except NO_ERRORS:
+        raise
+    except Exception as error:
+        raise ExpressionError(str(error)) from error
 
 
 def _function(call: FunctionCall, environment: Environment) -> Evaluate:

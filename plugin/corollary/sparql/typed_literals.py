@@ -50,7 +50,9 @@ def literal_as_written(text: str, datatype: str) -> Literal:
     try:
         value = convert(text)
     except Exception:
-        return typed_literal(text, common, normalize=False)  # which warns
+        return typed_literal(
+            text, common, normalize=False
+        )  # rdflib meets the same error, warns, and calls it ill-typed
     is_well_formed = rdflib_term._check_well_formed_types.get(common, rdflib_term._well_formed_by_value)
     literal = str.__new__(Literal, text)
     literal._language, literal._datatype = None, common
