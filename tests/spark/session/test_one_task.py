@@ -12,8 +12,10 @@ from tests.spark.data import TextTriple, texts
 from corollary.language import parse_program
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
-from corollary.loaders.spark import load, materialise
+from corollary.loaders.spark import load, materialise, update
+from corollary.loaders.spark.encoded_tables import largest_predicates, open_encoded
 from corollary.loaders.spark.snapshot_output import QUARANTINE
+from corollary.maintain.deletion import FALLBACK
 from corollary.reasoner import Reasoner
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
 
@@ -126,3 +128,43 @@ def test_suspended_rules_are_named(spark: SparkSession, tmp_path: Path) -> None:
         assert found.fingerprint is None
         assert texts(found.inferred, found.dictionary) == {("<urn:a>", "<urn:q>", "<urn:b>")}
     assert said[0] == said[1] and len(said[0]) == 1
+
+
+def test_other_file_systems(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads the files for the task. Loaded, closed and updated, they are those of local files."""
+    rules = parse_program("PREFIX : <http://e/> [?x, :m, ?z], [?z, :of, ?x] :- [?x, :n, ?y], [?y, :n, ?z] .")
+    results: list[list[object]] = []
+    for name in ("here", "elsewhere"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "in.trig").write_text("@prefix : <http://e/> . :g { :a :n :b } :h { :b :n :d, 1 }")
+        (folder / "more.nq").write_text("<http://e/c> <http://e/n> <http://e/b> <http://e/h> .\n")
+        (folder / "less.nq").write_text("<http://e/a> <http://e/n> <http://e/b> <http://e/g> .\n")
+        place = str(folder)
+        if name == "elsewhere":
+            place = f"viewfs://{tmp_path.name}/data"
+            link = f"fs.viewfs.mounttable.{tmp_path.name}.link./data"
+            spark._jsc.hadoopConfiguration().set(link, folder.as_uri())
+        load(spark, [f"{place}/in.trig"], f"{place}/set")
+        materialise(spark, f"{place}/set", f"{place}/closed", rules)
+        done = update(
+            spark,
+            f"{place}/closed",
+            f"{place}/newer",
+            rules,
+            add=[f"{place}/more.nq"],
+            remove=[f"{place}/less.nq"],
+        )
+        assert (done.added, done.removed, done.strategy == FALLBACK.name) == (1, 1, False)
+        largest = largest_predicates(open_encoded(spark, f"{place}/newer"), 2)
+        assert largest == [
+            {"predicate": "<http://e/n>", "explicit": 3, "total": 3},
+            {"predicate": "<http://e/m>", "explicit": 0, "total": 2},
+        ]
+        found = load_encoded(folder / "newer")
+        facts = [
+            texts(part, found.dictionary) for part in (found.explicit, found.inferred, found.generalised)
+        ]
+        results.append([*facts, terms(folder / "newer"), graphs_of(found)])
+    assert results[0] == results[1]
+    assert [len(facts) for facts in results[0][:3]] == [3, 3, 1]  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ begins.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from corollary.loaders.decoding import bad_data_set, checked_manifest
 from corollary.loaders.encoded import manifest
@@ -89,31 +90,57 @@ class DistributedDataSet:
 
         Local files are read by the tasks, row group by row group: Java would make a row of each fact first.
         """
-        spark, folder = self.terms.sparkSession, local_path(self.folder)
-        names = sorted(name for name in self.files if name.startswith(f"{part}/"))
-        if folder is None or not names:
+        spark, groups = self.terms.sparkSession, _row_groups(self._local_files(part))
+        if not groups:
             return self.facts_of(part).mapInArrow(function, schema)
-        groups = [
-            (folder / name, group)
-            for name in names
-            for group in range(parquet.read_metadata(folder / name).num_row_groups)
-        ]
         tasks = spark.sparkContext.broadcast(groups)
 
         def read(batches: Batches) -> Batches:
-            yield from function(_row_groups(tasks.value[n] for b in batches for n in b.column(0).to_pylist()))
+            yield from function(_facts_in(tasks.value[n] for b in batches for n in b.column(0).to_pylist()))
 
         return spark.range(0, len(groups), 1, len(groups)).mapInArrow(read, schema)
+
+    def counts_by_predicate(self, part: str) -> Counter[int]:
+        """The number of facts of each predicate in a part. The driver counts those of local files."""
+        groups = _row_groups(self._local_files(part))
+        if not groups:
+            return Counter(dict(self.facts_of(part).groupBy("predicate").count().collect()))
+        counts: Counter[int] = Counter()
+        for batch in _facts_in(groups, COLUMNS[:1]):
+            found = batch.column(0).value_counts()
+            counts.update(dict(zip(*(column.to_pylist() for column in found.flatten()), strict=True)))
+        return counts
+
+    def texts_of(self, ids: Collection[int]) -> dict[int, str]:
+        """The texts of a few terms. The driver reads local files."""
+        paths = self._local_files(TERMS)
+        if not paths:
+            return {row.id: row.text for row in self.terms.where(self.terms.id.isin([*ids])).collect()}
+        is_asked = compute.field("id").isin(pa.array(ids, pa.int64()))
+        rows = pa.concat_tables(parquet.read_table(path, filters=is_asked) for path in paths)
+        return dict(zip(*(rows.column(name).to_pylist() for name in ("id", "text")), strict=True))
+
+    def _local_files(self, part: str) -> list[Path]:
+        """The files of a part; none if they are not local."""
+        folder = local_path(self.folder)
+        names = sorted(name for name in self.files if name.startswith(f"{part}/"))
+        return [] if folder is None else [folder / name for name in names]
 
 
 Batches = Iterator[pa.RecordBatch]
 
 
-def _row_groups(groups: Iterable[tuple[Path, int]]) -> Batches:
+def _row_groups(paths: Iterable[Path]) -> list[tuple[Path, int]]:
+    """The row groups of files: a file each, and the number within it."""
+    return [(path, group) for path in paths for group in range(parquet.read_metadata(path).num_row_groups)]
+
+
+def _facts_in(groups: Iterable[tuple[Path, int]], columns: Sequence[str] = COLUMNS) -> Batches:
     """The facts in row groups of files."""
+    schema = pa.schema([FACTS.field(name) for name in columns])
     for path, group in groups:
-        table = parquet.ParquetFile(path).read_row_group(group, list(COLUMNS))
-        yield from table.select(COLUMNS).cast(FACTS).to_batches()
+        table = parquet.ParquetFile(path).read_row_group(group, [*columns])
+        yield from table.select(columns).cast(schema).to_batches()
 
 
 def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
@@ -155,20 +182,11 @@ def largest_predicates(data: DistributedDataSet, most: int) -> list[dict[str, An
 
     Cost: the predicates of all facts are read and counted, and those of the result are looked up.
     """
-    from pyspark.sql import functions as F
-
-    explicit, inferred = (
-        data.facts_of(part).select("predicate", F.lit(is_explicit).alias("explicit"))
-        for part, is_explicit in ((EXPLICIT, 1), (INFERRED, 0))
-    )
-    counts = explicit.unionAll(inferred).groupBy("predicate").agg(F.sum("explicit"), F.count("*"))
-    rows = counts.orderBy(F.desc("count(1)"), "predicate").limit(most).collect()
-    named = data.terms.where(F.col("id").isin([predicate for predicate, _, _ in rows])).collect()
-    texts = {row.id: row.text for row in named}
-    return [
-        {"predicate": texts[predicate], "explicit": explicit, "total": total}
-        for predicate, explicit, total in rows
-    ]
+    explicit, inferred = map(data.counts_by_predicate, (EXPLICIT, INFERRED))
+    total = explicit + inferred
+    largest = sorted(total, key=lambda predicate: (-total[predicate], predicate))[:most]
+    texts = data.texts_of(largest)
+    return [{"predicate": texts[p], "explicit": explicit[p], "total": total[p]} for p in largest]
 
 
 def check_content(data: DistributedDataSet) -> None:

@@ -1,8 +1,9 @@
 """Data of moderate size in one task: a Python worker numbers terms, closes facts or follows a change of them.
 
-A round of joins takes seconds, however few facts it derives. One task gets all rows as Arrow batches, works
-as on one machine, and returns the files of the data set, compressed, in pieces: some 3 bytes a fact. The
-driver writes them. So a task that is killed, repeated or speculative leaves nothing, on every file system.
+A round of joins takes seconds, however few facts it derives. One task gets all rows as Arrow batches, but
+reads a local data set from its files. It works as on one machine, and returns the files of the result,
+compressed, in pieces: some 3 bytes a fact. The driver writes them. So a task that is killed, repeated or
+speculative leaves nothing, on every file system.
 
 Invariant: the files are those that ``save_encoded`` writes on one machine.
 Cost: the memory of one worker, some 60 bytes a fact and the texts of all terms. The files pass through the
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from corollary.columns.delta import Delta
 from corollary.evaluate import CannotAdopt, MaterialisedView, adopt
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import Program
@@ -31,7 +33,7 @@ from corollary.loaders.encoded import save_encoded
 from corollary.loaders.encoded_format import COLUMNS, KIND_NAMES, MANIFEST, EncodedDataSet
 from corollary.loaders.spark.changed_facts import ChangedFacts
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, Files
-from corollary.loaders.spark.storage import Storage
+from corollary.loaders.spark.storage import Storage, local_path
 from corollary.loaders.spark.task_content import (
     ADDED,
     EXPLICIT,
@@ -90,8 +92,12 @@ def close(data: DistributedDataSet, program: Program, folder: str) -> Written:
 
     Graphs are not written. Raises what ``evaluate.materialise`` raises.
     """
+    here = local_path(data.folder)
+    if here is not None:
+        row = data.terms.sparkSession.range(0, 1, 1, 1)
+        return _carried_out(row, lambda _: _closed(TaskContent(iter(()), here), program), folder)
     rows = _together(_of_terms(data), _of_facts(data.explicit, EXPLICIT))
-    return _carried_out(rows, lambda batches: _closed(batches, program), folder)
+    return _carried_out(rows, lambda batches: _closed(TaskContent(batches), program), folder)
 
 
 def follow(
@@ -102,17 +108,23 @@ def follow(
     The inferred facts are maintained. New terms get the next ids. The report has what ``close`` reports, the
     counts of ``ChangedFacts``, the ``strategy`` of ``maintain``, and the ``reason`` if it recomputed.
     """
+    here = local_path(data.folder)
     rows = _together(
-        _of_terms(data),
-        *(_of_facts(data.facts_of(name), part) for name, part in FACTS.items()),
-        *([data.graphs.selectExpr(f"{GRAPHS} AS part", "graph", *COLUMNS)] if data.has_graphs else []),
-        _of_chunks(wanted, ADDED),
-        _of_chunks(unwanted, REMOVED),
+        _of_chunks(wanted, ADDED), _of_chunks(unwanted, REMOVED), *(_rows_of(data) if here is None else ())
     )
     by_graph = data.has_graphs
     return _carried_out(
-        rows, lambda batches: followed(TaskContent(batches), program, by_graph=by_graph), folder
+        rows, lambda batches: followed(TaskContent(batches, here), program, by_graph=by_graph), folder
     )
+
+
+def _rows_of(data: DistributedDataSet) -> Iterator[DataFrame]:
+    """The terms and all facts of a data set."""
+    yield _of_terms(data)
+    for name, part in FACTS.items():
+        yield _of_facts(data.facts_of(name), part)
+    if data.has_graphs:
+        yield data.graphs.selectExpr(f"{GRAPHS} AS part", "graph", *COLUMNS)
 
 
 FACTS = {encoded_format.EXPLICIT: EXPLICIT, encoded_format.INFERRED: INFERRED}
@@ -181,31 +193,32 @@ def _numbered(batches: Batches, *, by_graph: bool) -> tuple[EncodedDataSet, dict
     return (data if by_graph else replace(data, graphs=None)), {}
 
 
-def _closed(batches: Batches, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
-    content = TaskContent(batches)
-    dictionary = content.dictionary()
-    return _result(materialise_here(content.facts(EXPLICIT), program, dictionary))
+def _closed(content: TaskContent, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
+    data = content.data_set(inferred=False)
+    return _result(materialise_here(data.explicit, program, data.dictionary))
 
 
 def followed(
     content: TaskContent, program: Program, *, by_graph: bool = False
 ) -> tuple[EncodedDataSet, dict[str, Any]]:
     """The data set after a change, and the report: see ``follow``. ``by_graph``: it has named graphs."""
-    dictionary = content.dictionary()
-    explicit, inferred, generalised = map(content.facts, (EXPLICIT, INFERRED, GENERALISED))
+    data = content.data_set()
+    dictionary = data.dictionary
     unwanted, wanted = (content.documents(part) for part in (REMOVED, ADDED))
-    facts = ChangedFacts.of(explicit, content.graphs() if by_graph else None, unwanted, wanted, dictionary)
+    graphs = (data.graphs or {}) if by_graph else None
+    facts = ChangedFacts.of(data.explicit, graphs, unwanted, wanted, dictionary)
     change = facts.change
     try:
-        before = adopt(explicit, explicit | inferred | generalised, program, dictionary)
+        whole = reduce(Delta.__or__, map(Delta.of, (data.explicit, data.inferred, data.generalised)))
+        before = adopt(data.explicit, whole, program, dictionary)
     except CannotAdopt as error:
         after = materialise_here(change.explicit, program, dictionary)
         strategy, reason = FALLBACK.name, str(error)
     else:
         after, done = maintain(before, change.explicit, change.removed, change.added)
         strategy, reason = done.strategy, done.reason
-    data, report = _result(after)
-    return replace(data, graphs=facts.graphs), {
+    result, report = _result(after)
+    return replace(result, graphs=facts.graphs), {
         **report,
         **facts.counts,
         "strategy": strategy,

@@ -5,11 +5,14 @@ Rows have a ``part`` each. The rows of a data set are terms (``id``, ``text``) a
 which only terms have, ``content``, and the number of terms or statements as ``id``. Columns that no row needs
 may be missing. If a data set has named graphs, its facts are also there by graph, with a column ``graph``,
 and the statements of documents have graphs.
+
+A task reads a data set on its own machine from the files: Java would make a row of each fact and term first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +22,7 @@ from corollary.columns.delta import Delta
 from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
 from corollary.loaders.decoding import content_of
+from corollary.loaders.encoded import load_encoded
 from corollary.loaders.encoded_format import COLUMNS, EncodedDataSet
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.spark.packed_facts import large_tables
@@ -40,9 +44,13 @@ _Row = tuple[int, int | None, int, pa.Buffer]
 
 
 class TaskContent:
-    """All rows of a task, read from batches in any order."""
+    """All rows of a task, read from batches in any order.
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+    The data set is read from ``folder``, if that is given: then no rows are of it.
+    """
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], folder: Path | None = None) -> None:
+        self._folder = folder
         self._ids: list[np.ndarray] = []
         self._texts: list[pa.Array] = []
         self._facts: dict[int, Candidates] = {}
@@ -69,8 +77,18 @@ class TaskContent:
             contents = (content.as_buffer() for content in rows.column("content"))
             self._chunks.setdefault(part, []).extend(zip(*columns, contents, strict=True))
 
-    def dictionary(self) -> TermDictionary:
-        """The terms of the data set."""
+    def data_set(self, *, inferred: bool = True) -> EncodedDataSet:
+        """The data set; without ``inferred``, the inferred facts may be missing.
+
+        Raises InputError if its files are damaged.
+        """
+        if self._folder is not None:
+            return load_encoded(self._folder, inferred=inferred)
+        explicit, known, general = (Delta.gathered(self._facts.pop(part, {})) for part in PARTS_OF_FACTS)
+        graphs = _by_graph(self._quads) or None
+        return EncodedDataSet(self._dictionary(), explicit, known, graphs=graphs, generalised=general)
+
+    def _dictionary(self) -> TermDictionary:
         ids = np.concatenate(self._ids or [np.empty(0, np.int64)])
         texts = pa.chunked_array(self._texts, pa.large_string()).combine_chunks()
         order = np.argsort(ids)
@@ -78,14 +96,6 @@ class TaskContent:
         bounds = np.searchsorted(ids, [kind << KIND_SHIFT for kind in Kind]).tolist()
         tables = [_table(texts.slice(bounds[k], bounds[k + 1] - bounds[k])) for k in BULK_KINDS]
         return TermDictionary.of_tables(tables)
-
-    def facts(self, part: int) -> Delta:
-        """The facts of a part of the data set."""
-        return Delta.gathered(self._facts.pop(part, {}))
-
-    def graphs(self) -> dict[int, TripleIndex]:
-        """The facts of each graph of the data set; none if it has no named graphs."""
-        return _by_graph(self._quads)
 
     def documents(self, part: int) -> EncodedDataSet:
         """The statements of a part, by graph if their graphs are kept. Ids are ranks by kind and text."""
