@@ -233,6 +233,28 @@ def test_sifted_ontologies(few_are_many: None, profile: str, history: History) -
     assert_exact(history, load_profile(profile), same_visible)
 
 
+def test_modules_without_an_edge_from_a_predicate_do_not_receive_its_deletions() -> None:
+    """Modules without rules may: values of literals depend on all predicates."""
+    rules = "[?x, :q, ?y] :- [?x, :p, ?y] . [?x, :s, ?z] :- [?x, :r, ?y], [?y, :t, ?z] ."
+    dictionary = TermDictionary()
+    program = parse_program(kinds.PREFIX + rules)
+    engine = materialise(load(facts("a p b, a r b, b t c"), dictionary), program, dictionary).engine
+    index, modules = engine.fixpoint.index, engine.fixpoint.modules
+    order = engine.precedence(index)
+    found = {}
+    for name in "pqrst":
+        deleted = Delta.of(index).only(dictionary.encode(f"<{EXAMPLE}{name}>").__eq__)
+        found[name] = {modules[number].name for number in engine.fixpoint.received(deleted, order)}
+    assert found == {"p": {"inclusion"}, "q": set(), "r": {"rules"}, "s": set(), "t": {"rules"}}
+
+
+def test_a_rule_that_comes_to_life_again_is_followed() -> None:
+    """While no fact of ``q`` is left, the order is that of the facts before."""
+    program = parse_program(kinds.PREFIX + "[?x, :r, ?y] :- [?x, :p, ?y], [?x, :q, ?y] .")
+    both, one = frozenset(facts("a p b, a q b, c p d")), frozenset(facts("a p b, c p d"))
+    assert_exact([both, one, one - facts("c p d"), both, both - facts("a p b"), both], program)
+
+
 def test_modules_without_a_part_in_it_are_not_asked() -> None:
     """A type goes to the modules that read its class; those with live rules are asked for its proof.
 

@@ -21,6 +21,7 @@ from time import perf_counter
 
 from corollary.columns import Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import Pairs
+from corollary.evaluate.precedence import NO_NAMES, Precedence
 from corollary.evaluate.tuning import MAX_FACTS_ROUTED, MIN_SHARE_RECEIVED_WHOLE
 from corollary.kernels.limits import at, derived
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
@@ -163,16 +164,18 @@ class Fixpoint:
             heappush(self._turns, position)
         self._pending[position].setdefault(predicate, []).append(part)
 
-    def received(self, facts: Delta) -> dict[int, Delta]:
+    def received(self, facts: Delta, order: Precedence | None = None) -> dict[int, Delta]:
         """The deleted facts that each module receives, by its position: of predicates whose objects it reads.
 
-        Few facts are not received if the module ignores their loss.
+        With an ``order``, only modules that may derive something from the predicate. Few facts are not
+        received if the module ignores their loss.
         """
         found: dict[int, dict[int, Relation]] = {}
         for predicate in facts.all_predicates():
             relation = facts.relation(predicate)
+            silent = NO_NAMES if order is None else order.modules_silent_on(predicate)
             for position, objects in self._readers(predicate):
-                if has_any(relation, objects):
+                if self.modules[position].name not in silent and has_any(relation, objects):
                     found.setdefault(position, {})[predicate] = relation
         predicates, terms = facts.all_predicates(), facts.few_terms(MAX_FACTS_ROUTED)
         if terms is not None:

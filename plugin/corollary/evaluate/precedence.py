@@ -50,7 +50,8 @@ class Precedence:
     has the names of the modules of the edges within a predicate's group. Those of ``alone`` are components of
     their own. Predicates without a level are in no edge: their facts are explicit, and lead to nothing.
     ``derived_by`` has the names of the modules with live rules that derive facts of a predicate, or of
-    ``ANY_DERIVED``.
+    ``ANY_DERIVED``. ``silent_on`` has the names of the modules with rules that derive nothing from facts of a
+    predicate; ``silent`` are those for predicates that no live rule reads, and that have no guards.
     """
 
     levels: Mapping[int, int]
@@ -59,6 +60,8 @@ class Precedence:
     derived_by: Mapping[int, frozenset[str]]
     groups: Mapping[int, int]
     entered: frozenset[int]
+    silent_on: Mapping[int, frozenset[str]]
+    silent: frozenset[str]
 
     @cached_property
     def by_level(self) -> Sequence[Sequence[int]]:
@@ -98,6 +101,10 @@ class Precedence:
     @cached_property
     def _deriving_any(self) -> frozenset[str]:
         return self.derived_by.get(ANY_DERIVED, NO_NAMES)
+
+    def modules_silent_on(self, predicate: int) -> frozenset[str]:
+        """The names of modules that derive nothing from facts of a predicate; some may be missing."""
+        return self.silent_on.get(predicate, self.silent)
 
     def first(self, facts: Delta) -> tuple[Delta, Delta]:
         """The facts of the least level, and the others. Precondition: there are facts."""
@@ -144,9 +151,15 @@ def precedence_of(
     present = np.sort(np.array(facts.all_predicates(), np.uint32))
     by_module: dict[str, set[Edge]] = {}
     derived_by: dict[int, set[str]] = {}
+    modules: set[str] = set()
+    guarding: set[int] = set()
     for assignment in assignments:
         rule = assignment.rule
-        if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
+        if not (rule.source.body and rule.heads and rule.is_monotone):
+            continue
+        modules.add(assignment.module)
+        guarding.update(rule.atoms[position].p for position in rule.guards)
+        if _is_live(rule, facts):
             edges, derived = _edges(rule, *tables(rule), present)
             by_module.setdefault(assignment.module, set()).update(edges)
             for predicate in derived:
@@ -157,8 +170,17 @@ def precedence_of(
     links = {(p, ANY_READ) for p in predicates if ANY_READ in read}
     links |= {(ANY_DERIVED, p) for p in predicates if ANY_DERIVED in derived}
     by_module[LINKS], by_module[VALUES] = links, {(p, v) for v in virtual for p in predicates - virtual}
+    reading: dict[int, set[str]] = dict.fromkeys(guarding, modules)
+    for module, edges in by_module.items():
+        for source in {source for source, _ in edges}:
+            reading[source] = reading.get(source, set()) | {module}
+    silent = frozenset(modules - reading.get(ANY_READ, set()))
     return _levelled(
-        by_module, closing, {predicate: frozenset(names) for predicate, names in derived_by.items()}
+        by_module,
+        closing,
+        {predicate: frozenset(names) for predicate, names in derived_by.items()},
+        {predicate: silent - names for predicate, names in reading.items()},
+        silent,
     )
 
 
@@ -166,6 +188,8 @@ def _levelled(
     by_module: Mapping[str, Collection[Edge]],
     closing: Collection[str],
     derived_by: Mapping[int, frozenset[str]],
+    silent_on: Mapping[int, frozenset[str]],
+    silent: frozenset[str],
 ) -> Precedence:
     """The precedence by the edges of each module."""
     edges = [(module, *edge) for module, found in by_module.items() for edge in sorted(found)]
@@ -201,6 +225,8 @@ def _levelled(
         derived_by,
         groups,
         frozenset(entered),
+        silent_on,
+        silent,
     )
 
 

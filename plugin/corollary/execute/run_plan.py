@@ -12,7 +12,7 @@ from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import contains, firsts, pack, seconds, sorted_unique
 from corollary.columns.pairs import join as join_keys
-from corollary.execute.batches import Batch, distinct_values, join, join_for, product
+from corollary.execute.batches import Batch, distinct_values, join, join_for, join_one, product
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
@@ -30,7 +30,7 @@ from corollary.kernels.sorted import Column
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.plan.delta_plans import guard_plan
 from corollary.plan.join_order import ordered_atoms
-from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size
+from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Group, Join, Plan, Select, Size, Step
 from corollary.program.compile import Atom, CompiledRule, Grouping, Negation
 
 ROW = 1 << 32
@@ -78,6 +78,15 @@ def run(
     current().where = rule
     waiting = plan
     while waiting:
+        step = waiting[0]
+        if batch.size == 1 and isinstance(step, Join):  # neither orders nor estimates of joins matter
+            one = join_one(batch, step.atom, facts[step.age])
+            if one is not None:
+                batch, waiting = one, waiting[1:]
+                context.rows += batch.size
+                continue
+        if not batch.size:
+            break
         is_test = bool(wanted) and batch.columns.keys() >= set(wanted)
         if (found := along_path(batch, waiting, facts, is_test=is_test)) is not None:
             batch, waiting = found
@@ -97,18 +106,24 @@ def run(
             batch = join_for(batch, step.atom, facts[step.age], wanted)
         elif isinstance(step, Join):
             batch = join(batch, step.atom, facts[step.age])
-        elif isinstance(step, Distinct):
-            batch = distinct_values(step.atom, step.variable, facts[Age.RECENT])
-        elif isinstance(step, Select):
-            batch = select(batch, step.condition, rule, context)
-        elif isinstance(step, AntiJoin):
-            batch = anti_join(batch, step.negation, facts[Age.ALL])
         else:
-            batch = _join_groups(batch, step.grouping, facts[Age.ALL], rule, context)
+            batch = _after(step, batch, facts, rule, context)
         context.rows += batch.size
-        if not batch.size:
-            break
     return batch
+
+
+def _after(
+    step: Step, batch: Batch, facts: Mapping[Age, TripleIndex], rule: CompiledRule, context: ExecutionContext
+) -> Batch:
+    """The batch after a step that is no join of an atom."""
+    if isinstance(step, Distinct):
+        return distinct_values(step.atom, step.variable, facts[Age.RECENT])
+    if isinstance(step, Select):
+        return select(batch, step.condition, rule, context)
+    if isinstance(step, AntiJoin):
+        return anti_join(batch, step.negation, facts[Age.ALL])
+    assert isinstance(step, Group)
+    return _join_groups(batch, step.grouping, facts[Age.ALL], rule, context)
 
 
 def _tested(steps: Plan, batch: Batch, wanted: Collection[int]) -> list[int]:

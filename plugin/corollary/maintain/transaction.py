@@ -372,13 +372,13 @@ class _Transaction:
             if unproved:
                 for predicate in unproved.all_predicates():
                     self._engine.fixpoint.exclude(predicate, unproved.relation(predicate))
-                self._notify(unproved, own)
+                self._notify(unproved, own, strategy.order)
                 deleted.add_all(unproved)
 
-    def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
+    def _notify(self, deleted: Delta, own: Mapping[int, Delta], order: Precedence | None) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
         self._refuse_loss(deleted)
-        for number, news in self._engine.fixpoint.received(deleted).items():
+        for number, news in self._engine.fixpoint.received(deleted, order).items():
             if number in own:
                 module = self._modules[number]
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))

@@ -160,6 +160,8 @@ class BackwardForwardLayer:
             candidates -= self.proved
             if not candidates:
                 return NOTHING
+        if not self._routes.deriving(candidates):
+            return candidates
         self._settle(order, order.level(candidates.all_predicates()[0]))
         plain = candidates.only(self._is_decided_in_one_step)
         found = self._unproved_in_one_step(order, plain)
