@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
@@ -13,6 +15,8 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.sparql import aggregates, column_values, expressions, term_order
+from corollary.sparql.column_functions import _of_days
+from corollary.sparql.column_values import Numbers
 from corollary.store import CorollaryStore
 
 TEXTS = [
@@ -292,3 +296,25 @@ def test_iris_have_no_escapes(asked: str) -> None:
     )
     query = f"SELECT ({asked} AS ?t) {{ {PATTERN} }} GROUP BY ?a"
     assert rows(graph, query, on_columns=True) == rows(graph, query, on_columns=False)
+
+
+@pytest.mark.parametrize("distance", [1, 12, 400])
+def test_parts_of_days_near_and_far_apart(distance: int) -> None:
+    days = np.arange(-900, 900, dtype=np.int64) * distance
+    dates = [date(1970, 1, 1) + timedelta(int(day)) for day in days]
+    both = np.concatenate((days, days[::-1]))
+    for name in ("YEAR", "MONTH", "DAY"):
+        found = _of_days(name, both).tolist()
+        expected = [getattr(each, name.lower()) for each in dates]
+        assert found == expected + expected[::-1]
+    assert not _of_days("YEAR", days[:0]).size
+
+
+@pytest.mark.parametrize("scales", [[2], [0, 2, 9]])
+def test_decimals_of_repeated_values(scales: list[int]) -> None:
+    values = np.array([7, -7, 0, 7, 10**17, 7, -7] * 3, np.int64)
+    scale = np.array((scales * values.size)[: values.size], np.int16)
+    no = np.zeros(values.size, np.bool_)
+    found = Numbers(no, no, np.full(values.size, 4, np.uint8), values, scale).decimals()
+    expected = [f"{Decimal(v).scaleb(-s)}" for v, s in zip(values.tolist(), scale.tolist(), strict=True)]
+    assert list(map(str, found)) == expected

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, XSD, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
 from rdflib.compare import isomorphic
+from rdflib.namespace import NamespaceManager
 from rdflib.plugins.sparql import CUSTOM_EVALS, prepareQuery
 from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.term import Node
@@ -58,6 +59,24 @@ def count(dataset: Dataset, pattern: str) -> int:
 def test_bound_prefixes_need_no_declaration(graph: Graph) -> None:
     assert len(graph.query("SELECT ?s {?s x:p 1}", initNs={"unrelated": EX})) == 1
     assert len(graph.query("SELECT ?s {?s y:p 1}", initNs={"y": EX})) == 1
+
+
+def test_bound_prefixes_of_queries_that_rdflib_answers(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluate(*_: Any) -> Any:
+        raise NotImplementedError
+
+    query = "SELECT ?s {?s x:p 1}"
+    assert len(graph.query(query, use_store_provided=False)) == 1
+    monkeypatch.setitem(CUSTOM_EVALS, "none of its own", evaluate)
+    assert len(graph.query(query)) == 1
+    assert ("x", URIRef(EX)) in graph.namespaces()
+
+
+def test_prefixes_of_another_store(graph: Graph) -> None:
+    other = Graph(store=CorollaryStore())
+    other.bind("z", EX)
+    graph.namespace_manager = NamespaceManager(other)
+    assert len(graph.query("SELECT ?s {?s z:p 1}")) == 1
 
 
 def test_a_blank_node_given_is_that_very_node(graph: Graph) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,12 @@ from numpy.typing import NDArray
 
 from corollary.columns.key_sort import order_of
 from corollary.columns.pairs import pack
-from corollary.columns.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_DROPS_FOR_TABLE, MIN_ROWS_FOR_TABLE
+from corollary.columns.tuning import (
+    MAX_ROWS_NUMBERED_ONE_BY_ONE,
+    MAX_TABLE_ENTRIES_PER_ROW,
+    MIN_DROPS_FOR_TABLE,
+    MIN_ROWS_FOR_TABLE,
+)
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.kernels.threads import apart
@@ -22,7 +28,20 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     Returns the first row of each value, and for every row the number of its value. Cost: linear if the column
     ascends, or if it has integers that are not far apart; else that of sorting it.
     """
+    if keys.size <= MAX_ROWS_NUMBERED_ONE_BY_ONE and keys.dtype.kind in "iu":
+        return number_few(keys.tolist())
     return apart(keys.size, partial(_number_keys, keys))
+
+
+def number_few(values: Sequence[Any]) -> tuple[Rows, Rows]:
+    """As ``number_keys``, value by value, of any values that can be sorted."""
+    first: dict[Any, int] = {}
+    for row, value in enumerate(values):
+        first.setdefault(value, row)
+    ascending = sorted(first)
+    numbers = {value: number for number, value in enumerate(ascending)}
+    rows = [first[value] for value in ascending]
+    return np.array(rows, np.int64), np.array([numbers[value] for value in values], np.int64)
 
 
 def _number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:

@@ -576,7 +576,7 @@ class Pairs:
 
     def column_of_first(self, first: int) -> Column:
         """As ``seconds_of``, as a column."""
-        return _column_beside(self.keys, self._look(), first)
+        return _column_beside(self.keys, self._look() if self._view is None else self._view, first)
 
     def column_of_second(self, second: int) -> Column:
         """As ``firsts_of``, as a column."""

@@ -377,7 +377,7 @@ class Relation:
         """As ``objects``, as a column."""
         base, added, removed = self._parts
         values = base.column_of_first(subject)
-        if added.keys.size or removed.keys.size:
+        if added is not NO_PAIRS or removed is not NO_PAIRS:
             return _overlaid_column(values, added.column_of_first(subject), removed.column_of_first(subject))
         return values
 
@@ -385,7 +385,7 @@ class Relation:
         """As ``subjects``, as a column."""
         base, added, removed = self._parts
         terms = base.column_of_second(value)
-        if added.keys.size or removed.keys.size:
+        if added is not NO_PAIRS or removed is not NO_PAIRS:
             return _overlaid_column(terms, added.column_of_second(value), removed.column_of_second(value))
         return terms
 

@@ -14,9 +14,10 @@ from functools import partial
 
 import numpy as np
 
-from corollary.columns.numbering import number_keys, pack_tightly
+from corollary.columns.numbering import number_few, number_keys, pack_tightly
 from corollary.columns.pairs import distinct
 from corollary.columns.triples import grouped
+from corollary.columns.tuning import MAX_ROWS_NUMBERED_ONE_BY_ONE
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
 from corollary.execute.tuning import MIN_ROWS_BY_FORM
@@ -151,6 +152,8 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
 
     Returns the first row of the batch for each combination, and for every row the number of its combination.
     """
+    if variables and batch.size <= MAX_ROWS_NUMBERED_ONE_BY_ONE:
+        return number_few(list(zip(*[batch.columns[v].tolist() for v in variables], strict=True)))
     return apart(batch.size, partial(_number_rows, batch, variables))
 
 

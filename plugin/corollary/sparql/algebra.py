@@ -13,7 +13,7 @@ from functools import cache, wraps
 from operator import is_not
 from typing import Any, TypeVar
 
-from rdflib.term import Literal, Node, URIRef, Variable
+from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.kernels.limits import check
 
@@ -453,6 +453,12 @@ def rewritten(node: Any, change: Callable[[Any], Any], whole: tuple[type, ...] =
 def mentioned(node: Any) -> frozenset[Variable]:
     """All variables in a part of a query, at any depth."""
     return frozenset([part for part in walk(node) if isinstance(part, Variable)])
+
+
+@kept
+def blank_nodes(pattern: Triples) -> frozenset[BNode]:
+    """The blank nodes of a basic graph pattern."""
+    return frozenset([term for triple in pattern.triples for term in triple if type(term) is BNode])
 
 
 @kept

@@ -677,21 +677,15 @@ def _field(name: str, own: ColumnEvaluator, node: Any) -> Part:
     times = own.times(values)
     days = times.values // 86400
     seconds = times.values - 86400 * days
-    date = days.astype("datetime64[D]")
-    month = date.astype("datetime64[M]")
     match name:
-        case "YEAR":
-            number = date.astype("datetime64[Y]").astype(np.int64) + 1970
-        case "MONTH":
-            number = month.astype(np.int64) % 12 + 1
-        case "DAY":
-            number = (date - month).astype(np.int64) + 1
         case "HOURS":
             number = seconds // 3600
         case "MINUTES":
             number = seconds // 60 % 60
-        case _:
+        case "SECONDS":
             number = seconds % 60
+        case _:
+            number = _of_days(name, days)
     failed = times.failed
     if name in ("HOURS", "MINUTES", "SECONDS"):
         failed = failed | (times.codes == Code.DATE)
@@ -699,6 +693,19 @@ def _field(name: str, own: ColumnEvaluator, node: Any) -> Part:
     if name == "SECONDS":
         found = replace(found, codes=np.full(found.size, Code.DECIMAL, np.uint8))
     return Part(found, over)
+
+
+def _of_days(name: str, days: Any) -> Any:
+    """The years, months or days of the month of some days since 1970: each day is looked at once, if few."""
+    least = int(days.min(initial=0))
+    span = int(days.max(initial=0)) - least + 1
+    if span < days.size:
+        return _of_days(name, np.arange(least, least + span))[days - least]
+    date = days.astype("datetime64[D]")
+    if name == "YEAR":
+        return date.astype("datetime64[Y]").astype(np.int64) + 1970
+    month = date.astype("datetime64[M]")
+    return month.astype(np.int64) % 12 + 1 if name == "MONTH" else (date - month).astype(np.int64) + 1
 
 
 def _zone(own: ColumnEvaluator, node: Any) -> Part:

@@ -22,6 +22,11 @@ from corollary.language.constants import NEEDS_ESCAPE, escape
 from corollary.sparql.term_texts import content_of, mask_of
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_RE2, TERMS_BETWEEN_CHECKS
 
+try:  # for short texts in half the time of hashlib's, which is OpenSSL's
+    from _md5 import md5  # type: ignore[import-not-found]
+except ImportError:  # Python may be built without
+    from hashlib import md5
+
 _LEAD = 0xC0
 """Bytes from here on begin a character beyond ASCII in UTF-8."""
 
@@ -52,8 +57,11 @@ def cased(texts: Any, change: Callable[[str], str]) -> Any:
 
     offsets, content = content_of(texts)
     content = content[offsets[0] : offsets[-1]]
-    table = bytes(ord(change(chr(code))) if code < 0x80 else code for code in range(256))
-    changed: Bytes = np.frombuffer(bytearray(content.tobytes().translate(table)), np.uint8)
+    first = ord("a") if change("a") == "A" else ord("A")
+    changed: Bytes = content - np.uint8(first)
+    np.less(changed, 26, out=changed.view(np.bool_))  # the letters of ASCII that change
+    changed *= ord("a") - ord("A")
+    changed ^= content
     leads = np.flatnonzero(content >= _LEAD)
     others = leads[~_change_letters(content, changed, leads, change)]
     buffers = [None, pyarrow.py_buffer(offsets - offsets[0]), pyarrow.py_buffer(changed)]
@@ -92,10 +100,8 @@ def hashed(name: str, texts: Any) -> Any:
     """The hexadecimal digits of MD5, SHA1 ... of each text."""
     import pyarrow
 
-    make = getattr(hashlib, name.lower())
-    return mapped(
-        lambda text: make(text, usedforsecurity=False).hexdigest(), texts.cast(pyarrow.large_binary())
-    )
+    make = md5 if name == "MD5" else getattr(hashlib, name.lower())
+    return mapped(lambda text: make(text).hexdigest(), texts.cast(pyarrow.large_binary()))
 
 
 def mapped(change: Callable[[Any], str], values: Any) -> Any:

@@ -39,32 +39,35 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
     terms, known = evaluator.terms, dict[Node, Column]()
 
     def column(term: Any) -> Column:
-        if term not in known:
+        found = known.get(term)
+        if found is None:
             if type(term) is Variable:
-                known[term] = evaluator.expressions.column(term, solutions)
+                found = evaluator.expressions.column(term, solutions)
             elif type(term) is BNode:
-                known[term] = terms.blank_nodes(solutions.size)
+                found = terms.blank_nodes(solutions.size)
             else:
-                known[term] = filled(solutions.size, terms.id_of(term))
-        return known[term]
+                found = filled(solutions.size, terms.id_of(term))
+            known[term] = found
+        return found
 
     @cache
-    def legal(term: Any, place: int) -> Mask:
-        """The solutions in which RDF allows the term at this place of a triple."""
-        if type(term) is not Variable:
-            return np.full(solutions.size, place != SUBJECT or not isinstance(term, Literal))
-        allowed: Mask = column(term) != UNBOUND
+    def legal(variable: Variable, place: int) -> Mask:
+        """The solutions in which RDF allows a variable's value at this place of a triple."""
+        allowed: Mask = column(variable) != UNBOUND
         if place == SUBJECT:
-            allowed &= terms.kinds_of(column(term)) != Kind.LITERAL
+            allowed &= terms.kinds_of(column(variable)) != Kind.LITERAL
         elif place == PREDICATE:
-            allowed &= terms.kinds_of(column(term)) == Kind.IRI
+            allowed &= terms.kinds_of(column(variable)) == Kind.IRI
         return allowed
 
     parts = []
     for triple in main.template:
+        if isinstance(triple[0], Literal):
+            continue
         part = Batch(solutions.size, dict(zip(_PLACES, map(column, triple), strict=True)))
-        is_legal: Mask = np.logical_and.reduce(list(map(legal, triple, _PLACES)))
-        parts.append(distinct_rows(part if is_legal.all() else part.take(is_legal)))
+        tests = [legal(*each) for each in zip(triple, _PLACES, strict=True) if type(each[0]) is Variable]
+        is_legal: Mask | None = np.logical_and.reduce(tests) if tests else None
+        parts.append(distinct_rows(part if is_legal is None or is_legal.all() else part.take(is_legal)))
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain, count
 from typing import Any
 
@@ -52,6 +52,7 @@ from corollary.sparql.algebra import (
     Triples,
     Union,
     Values,
+    blank_nodes,
     conjuncts,
     has_exists,
     has_subquery,
@@ -135,6 +136,19 @@ class Numbers(dict[Node, int]):
         return number
 
 
+class Ids(dict[Node, int]):
+    """The ids of constants, and of variables with a constant value; the ``numbers`` of other variables."""
+
+    def __init__(self, terms: QueryTerms, numbers: Numbers, constants: Mapping[Any, Node]) -> None:
+        super().__init__()
+        self._terms, self._numbers, self._constants = terms, numbers, constants
+
+    def __missing__(self, term: Node) -> int:
+        constant = self._constants.get(term) if isinstance(term, _VARIABLES) else term
+        found = self[term] = self._numbers[term] if constant is None else self._terms.id_of(constant)
+        return found
+
+
 @dataclass(frozen=True)
 class Scope:
     """The context of a pattern: the active graph, the seed, and the seed's columns of row numbers."""
@@ -197,7 +211,7 @@ class Evaluator:
         self.expressions = Expressions(environment, given, terms, self.numbers)
         self.dataset = dataset
         self.given = given
-        self._constants: Mapping[Any, Node] = given if query.takes_constants else {}
+        self._ids = Ids(terms, self.numbers, given if query.takes_constants else {})
         seed = {} if query.takes_constants else given
         columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()}
         self.start = Scope(dataset.default, Batch(1, columns))
@@ -384,14 +398,13 @@ class Evaluator:
         Without a list of the part's solutions, where it may start from the batch: a basic graph pattern, or
         branches and steps that start from one.
         """
-        few = cache(partial(self._few, part, scope))
+        alone = _Alone(self, part, scope)
 
         def at_once(left: Batch) -> Parts:
             if not left.size:
                 return []
-            other = few()
-            if other is not None:
-                return join_parts(left, other, limit)
+            if alone.few is not None:
+                return join_parts(left, alone.few, limit)
             every = self.parts(part, scope)
             return gathered(chain.from_iterable(join_parts(left, some, limit) for some in every), limit)
 
@@ -428,7 +441,7 @@ class Evaluator:
 
         return driven
 
-    def _few(self, part: Operator, scope: Scope) -> Batch | None:
+    def few(self, part: Operator, scope: Scope) -> Batch | None:
         """The solutions of a part; None if they are too many to be kept beside others."""
         kept, size = [], 0
         for batch in self.parts(part, scope):
@@ -539,7 +552,7 @@ class Evaluator:
         (pattern,) = self.patterns(part)
         known, free = (pattern.s, pattern.o) if left.knows(pattern.s) else (pattern.o, pattern.s)
         is_look_up = type(pattern.p) is int and pattern.p >= 0 and left.knows(known) and not left.knows(free)
-        is_kept = BNode not in map(type, part.triples[0]) and scope.seed.columns.keys() <= left.columns.keys()
+        is_kept = not blank_nodes(part) and scope.seed.columns.keys() <= left.columns.keys()
         if not is_look_up or not is_kept or (known < 0 and (left.columns[known] == UNBOUND).any()):
             return None
         relation, is_subject = scope.index.relation(pattern.p), known == pattern.s
@@ -638,7 +651,7 @@ class Evaluator:
         assert isinstance(pattern, Triples)
         patterns = self.patterns(pattern)
         unwanted = self.unwanted(patterns, wanted, start.columns)
-        blank = {self.numbers[term] for triple in pattern.triples for term in triple if type(term) is BNode}
+        blank = [self.numbers[term] for term in blank_nodes(pattern)]
         join = self.pattern_join(pattern, scope, early, unwanted)
         found = join.parts(start, patterns, limit, is_counted and finish is None, is_kept and finish is None)
         for batch in found if finish is None else map(finish, found):
@@ -660,7 +673,11 @@ class Evaluator:
 
     def patterns(self, part: Triples) -> list[Pattern]:
         """The triple patterns of a basic graph pattern."""
-        return [Pattern.of(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
+        ids = self._ids
+        return [
+            Pattern.of(ids[s], ids[p] if type(p) is URIRef or not isinstance(p, Path) else p, ids[o])
+            for s, p, o in part.triples
+        ]
 
     def pattern_join(
         self, part: Triples, scope: Scope, early: Reduction, unwanted: frozenset[int]
@@ -672,15 +689,6 @@ class Evaluator:
         orders = self.dataset.source.known.setdefault(JoinPlan, {}) if is_lasting else {}
         costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted, orders)
         return PatternJoin(costs, paths, early)
-
-    def _term(self, term: Node) -> int:
-        if type(term) is URIRef or not isinstance(term, _VARIABLES):
-            return self.terms.id_of(term)
-        constant = self._constants.get(term) if self._constants else None
-        return self.numbers[term] if constant is None else self.terms.id_of(constant)
-
-    def _predicate(self, term: Any) -> Any:
-        return self._term(term) if type(term) is URIRef or not isinstance(term, Path) else term
 
     def pattern_of(self, part: Operator) -> Triples | None:
         """The basic graph pattern that may start from other solutions: alone, or with a condition on it only.
@@ -992,6 +1000,18 @@ class Evaluator:
         end = None if part.limit is None else start + part.limit
         batch = self._solve(part.inner, scope, end)
         return batch.take(np.arange(batch.size)[start:end])
+
+
+class _Alone:
+    """A part whose solutions are listed apart from those that it is joined with."""
+
+    def __init__(self, evaluator: Evaluator, part: Operator, scope: Scope) -> None:
+        self._find = partial(evaluator.few, part, scope)
+
+    @cached_property
+    def few(self) -> Batch | None:
+        """See ``Evaluator.few``; found at the first look."""
+        return self._find()
 
 
 _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {

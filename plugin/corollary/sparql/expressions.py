@@ -81,9 +81,10 @@ class Expressions:
 
     def true_rows(self, expression: Any, batch: Batch, exists: FindSolutions) -> Mask:
         """For each row, whether the expression is true; an error counts as false."""
-        true: Mask = np.ones(batch.size, np.bool_)
-        for part in conjuncts(expression):
-            true &= self._true_rows(part, batch, exists)
+        parts = conjuncts(expression)
+        true = self._true_rows(parts[0], batch, exists)
+        for part in parts[1:]:
+            true = true & self._true_rows(part, batch, exists)
         return true
 
     def values(self, expression: Any, batch: Batch, exists: FindSolutions) -> Column:

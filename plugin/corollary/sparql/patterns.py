@@ -250,19 +250,12 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
-        if limit == ROWS_PER_LIMITED_CHUNK and type(p) is not int:
-            return self.paths.parts(batch, s, p, o, self.costs.given | self.given)
-        if isinstance(p, AlternativePath):
-            return self._extended_by_each(batch, self._alternatives(pattern), limit)
-        repeated = self.paths.closed_star(p)
-        if repeated is not None:
-            steps = self._extended_by_each(batch, [pattern._replace(p=repeated)], limit)
-            none = self.paths.by_no_steps(batch, s, repeated, o, self.costs.given | self.given)
-            return gathered(chain(steps, [none]), limit)
-        is_open = type(p) is int and p not in (s, o) and not any(map(batch.knows, (s, p, o)))
+        if type(p) is not int:
+            return self._extended_by_path(batch, pattern, limit)
+        is_open = p not in (s, o) and not any(map(batch.knows, (s, p, o)))
         if is_open and self.costs.leaves_out_end(pattern):
             return self._ends_of_all(batch, pattern)
-        if batch.size != 1 or type(p) is not int or len({s, p, o}) < 3:
+        if batch.size != 1 or len({s, p, o}) < 3:
             return [self._extend(batch, pattern)]
         if batch.knows(s) or batch.knows(o):
             column = self._matches_of_one(batch, pattern)
@@ -279,6 +272,21 @@ class PatternJoin:
         if not pattern.variables.isdisjoint(batch.columns) or len(self.costs.index.relation(p)) <= limit:
             return [self._extend(batch, pattern)]
         return (product(batch, part) for part in self._scanned(pattern, limit))
+
+    def _extended_by_path(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
+        """As ``_extended``, for a path."""
+        s, path, o = pattern.s, pattern.p, pattern.o
+        given = self.costs.given | self.given
+        if limit == ROWS_PER_LIMITED_CHUNK:
+            return self.paths.parts(batch, s, path, o, given)
+        if isinstance(path, AlternativePath):
+            return self._extended_by_each(batch, self._alternatives(pattern), limit)
+        repeated = self.paths.closed_star(path)
+        if repeated is None:
+            return [self._extend(batch, pattern)]
+        steps = self._extended_by_each(batch, [pattern._replace(p=repeated)], limit)
+        none = self.paths.by_no_steps(batch, s, repeated, o, given)
+        return gathered(chain(steps, [none]), limit)
 
     def _matches_of_one(self, batch: Batch, pattern: Pattern) -> Column | None:
         """The terms at the free end of a pattern with a constant predicate, in the only row of a batch.

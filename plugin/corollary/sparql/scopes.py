@@ -36,8 +36,8 @@ def certain(part: Operator) -> Variables:
     found: set[Variable] = set()
     while True:  # down the left operands
         match part:
-            case Triples(triples):
-                return found | mentioned(triples)
+            case Triples():
+                return found | mentioned(part)
             case Join(left, right):
                 found |= certain(right)
                 part = left
@@ -66,8 +66,8 @@ def possible(part: Operator) -> Variables:
     found: set[Variable] = set()
     while True:  # down the left operands
         match part:
-            case Triples(triples):
-                return found | mentioned(triples)
+            case Triples():
+                return found | mentioned(part)
             case Join(left, right) | LeftJoin(left, right):
                 found |= possible(right)
                 part = left

@@ -1,7 +1,8 @@
 """Workarounds for unexpected behaviour of rdflib.
 
 rdflib calls ``store.open`` and ``store.update`` without passing the calling ``Graph``. The graph is found in
-the caller's frame (``graph_that_calls``, ``default_graph_of_caller``).
+the caller's frame (``graph_that_calls``, ``default_graph_of_caller``). ``Graph.query`` makes a term of every
+namespace of the store, which has them already (``are_for_query``).
 
 Other workarounds: services (``sparql.external``), nameless graphs (``default_graph``), queries that rdflib
 evaluates (``sparql.handing_on``).
@@ -41,3 +42,16 @@ def default_graph_of_caller(store: GraphStore, frame: FrameType | None) -> Ident
             )
         frame = frame.f_back
     return DATASET_DEFAULT_GRAPH_ID
+
+
+def are_for_query(store: GraphStore, frame: FrameType | None) -> bool:
+    """Whether namespaces are listed for ``Graph.query``, which passes them back to ``store.query``.
+
+    ``frame`` is that of ``NamespaceManager.namespaces``, which runs in that of ``Graph.namespaces``.
+    """
+    for _ in range(2):
+        frame = None if frame is None else frame.f_back
+    if frame is None or frame.f_code is not Graph.query.__code__:
+        return False
+    given = frame.f_locals
+    return bool(given["use_store_provided"]) and given["self"].store is store

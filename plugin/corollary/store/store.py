@@ -13,7 +13,7 @@ import os
 import sys
 import warnings
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial, wraps
 from html import escape
@@ -41,7 +41,7 @@ from corollary.store.graphs import (
     refreshed,
     view_of,
 )
-from corollary.store.rdflib_compat import graph_that_calls
+from corollary.store.rdflib_compat import are_for_query, graph_that_calls
 from corollary.store.store_options import StoreOptions
 from corollary.terms.dictionary import TermDictionary
 
@@ -230,6 +230,9 @@ class CorollaryStore(GraphStore):
         return escape(repr(self)) if isinstance(summary, Closed) else summary.html()
 
     # Queries and updates
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        return iter(()) if are_for_query(self, sys._getframe(1)) else super().namespaces()
 
     def query(
         self,

@@ -41,6 +41,7 @@ class TermParser(Cursor):
         """``parameters`` receives the places of constants, which become parameters; None: none do."""
         super().__init__(text, names, source)
         self._parameters = parameters
+        self._variables: dict[str, Variable] = {}  # one object for each is found fast where it is a key
         self.blank_nodes: dict[str, int] = {}
         """By label: the number of the basic graph pattern in which a blank node stands."""
 
@@ -73,7 +74,8 @@ class TermParser(Cursor):
         """A variable."""
         if self.kind != "variable":
             self.fail_expecting("a variable")
-        return Variable(self.advance()[1:])
+        name = self.advance()[1:]
+        return self._variables.setdefault(name, Variable(name))
 
     def variable_or_iri(self) -> Node:
         """A variable or an IRI."""
