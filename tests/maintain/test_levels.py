@@ -21,8 +21,8 @@ from corollary.columns import NOTHING, Delta
 from corollary.evaluate import materialise
 from corollary.evaluate.precedence import Precedence
 from corollary.execute import next_join, run_plan
-from corollary.language import IRI, parse_program
-from corollary.language.model import OWL, RDF_TYPE, RDFS
+from corollary.language import IRI, Literal, Program, parse_program
+from corollary.language.model import OWL, RDF_TYPE, RDFS, XSD
 from corollary.maintain import final_schema, maintain
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover
@@ -226,7 +226,34 @@ def test_hopeless_candidates_are_not_searched_for(
     assert max(searched) <= 2
 
 
-@pytest.mark.parametrize("profile", ["rdfs-plus", "owl2rl"])
+LITERALS = (
+    "",
+    "[?x, :r, 5] :- :C[?x] . :C[?x] :- [?x, :r, ?y] .",
+    "[?x, :r, ?n] :- :C[?x], BIND(2 + 3 AS ?n) . :C[?x] :- [?x, :r, ?y] .",
+)
+"""Rules that name, or compute, a literal. What they derive is decided together with types."""
+
+
+@pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])
+@pytest.mark.parametrize("rule", LITERALS)
+def test_facts_of_lost_literals(few_are_many: None, profile: str, rule: str) -> None:
+    """A literal's types go with its last explicit fact, unless a rule names or computes the literal."""
+    a, b, p, q = (IRI(EXAMPLE + name) for name in "abpq")
+    five, seven, nine = (Literal(digit, XSD + "integer") for digit in "579")
+    schema = {(p, IRI(RDFS + "subPropertyOf"), q), (q, IRI(RDFS + "range"), IRI(EXAMPLE + "C"))}
+    states: list[set[Fact]] = [
+        {(a, p, five), (a, p, nine), (b, p, seven), (b, q, nine), (a, p, b)},
+        {(b, p, seven), (b, q, nine), (a, p, b)},
+        {(a, p, b)},
+        {(a, p, b), (a, p, five)},
+        set(),
+    ]
+    visible = " [?x, :s, ?c] :- [?x, :r, ?y], [?y, a, ?c] ."
+    program = Program((*load_profile(profile).rules, *parse_program(kinds.PREFIX + rule + visible).rules))
+    assert_exact([frozenset(schema | state) for state in states], program, same_visible)
+
+
+@pytest.mark.parametrize("profile", ["rdfs", "rdfs-plus", "owl2rl"])
 @thorough(25)
 @given(history=histories(ontologies))
 def test_sifted_ontologies(few_are_many: None, profile: str, history: History) -> None:

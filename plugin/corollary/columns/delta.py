@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from corollary.columns.pairs import Pairs, contains, gathered, union
+from corollary.columns.pairs import Pairs, contains, gathered, sieved, union
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
@@ -57,13 +57,14 @@ class Delta(TripleIndex):
     def parted(self, candidates: Candidates) -> tuple[Delta, Delta]:
         """The facts that are among the candidates, and the others. Precondition: no relation is compressed.
 
-        Cost per predicate: that of sorting the candidates, and one merge.
+        Cost per predicate: that of sorting the candidates, or of looking up their hashes, and one merge.
         """
         found: dict[int, Relation] = {}
         rest = dict(self._relations)
         for predicate in candidates.keys() & rest.keys():
             relation, parts = rest[predicate], candidates[predicate]
-            if parts and (chosen := contains(gathered(parts), relation.pairs().keys)).any():
+            keys = relation.pairs().keys
+            if parts and (chosen := contains(gathered(sieved(parts, keys)), keys)).any():
                 del rest[predicate]
                 if chosen.all():
                     found[predicate] = relation

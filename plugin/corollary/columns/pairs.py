@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.tuning import (
+    ENTRIES_PER_WANTED_KEY,
     KEYS_PER_BLOCK,
     KEYS_PER_STEP,
     KEYS_READ_ONE_BY_ONE,
@@ -30,6 +31,7 @@ from corollary.columns.tuning import (
     MAX_RATIO_OF_DIFFERENCE,
     MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
+    MIN_RATIO_SIEVED,
     MIN_ROWS_FOR_TABLE,
 )
 from corollary.kernels.compiled import go_on
@@ -54,6 +56,7 @@ from corollary.kernels.tuning import (
 )
 
 HALF = np.uint64(32)
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 by the golden ratio: multiplicative hashing
 LOW_HALF = np.uint64(0xFFFFFFFF)
 
 Integer = TypeVar("Integer", bound=np.integer[Any])
@@ -282,6 +285,20 @@ def gathered(parts: list[Keys]) -> Keys:
     if len(parts) > MAX_ARRAYS_MERGED or is_small:
         return distinct_of_sorted(sort_keys(np.concatenate(parts)))
     return reduce(union, sorted(map(ascending, parts), key=len))
+
+
+def sieved(parts: list[Keys], wanted: Keys) -> list[Keys]:
+    """At least the wanted keys of some arrays, in their order, with duplicates. Most other keys are left out.
+
+    Precondition: there are wanted keys. Cost: a look-up of a hash for each key. Few keys are not looked up.
+    """
+    if sum([part.size for part in parts]) < MIN_RATIO_SIEVED * max(wanted.size, MIN_KEYS_MERGED):
+        return parts
+    bits = (ENTRIES_PER_WANTED_KEY * wanted.size).bit_length()
+    shift, table = np.uint64(64 - bits), np.zeros(1 << bits, np.bool_)
+    table[(wanted * HASH_FACTOR) >> shift] = True
+    steps = (part[i : i + KEYS_PER_STEP] for part in parts for i in range(0, part.size, KEYS_PER_STEP))
+    return [np.concatenate([keys[table[(keys * HASH_FACTOR) >> shift]] for keys in steps])]
 
 
 def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:

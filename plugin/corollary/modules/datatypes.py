@@ -205,7 +205,7 @@ class Datatypes(Module):
             return Answer({predicate: [relation.pairs().keys] for predicate, relation in relations.items()})
         literals = _literals(deleted).astype(np.uint32) if relations else NO_COLUMN
         derived: Candidates = {}
-        literals = literals[~_occur(literals, proved)]
+        literals = literals[~occur(literals, proved)]
         for predicate, relation in relations.items() if literals.size else ():
             rows, others = relation.objects_of(literals)
             derived[predicate] = [pack(literals[rows], others)]
@@ -265,12 +265,12 @@ class Datatypes(Module):
             if not len(relation):
                 continue
             keys = relation.pairs().keys
-            kept = _occur(firsts(keys), facts)
+            kept = occur(firsts(keys), facts)
             if name == "VALUE":
                 shown = self._shown_among(distinct(seconds(keys)), facts)
                 kept &= among(seconds(keys), shown) | among(firsts(keys), self._ends_of_same_as(facts))
             elif name != "ILL_TYPED":
-                kept &= _occur(seconds(keys), facts)
+                kept &= occur(seconds(keys), facts)
             if name == "DIFFERENT_VALUE":
                 equated = self._ends_of_same_as(facts)
                 kept &= among(firsts(keys), equated) & among(seconds(keys), equated)
@@ -326,7 +326,7 @@ class Datatypes(Module):
         literals = _literals(deleted)
         literals = literals[self._used.among(literals)]
         if literals.size:
-            self._used.drop(literals[~_occur(literals.astype(np.uint32), facts)])
+            self._used.drop(literals[~occur(literals.astype(np.uint32), facts)])
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
         """The literals in owl:sameAs facts, ascending, as uint32."""
@@ -481,7 +481,7 @@ def _has_term(relation: Relation, literal: int) -> bool:
     return relation.legal_count() < relation.size and relation.has_subject(literal)
 
 
-def _occur(terms: Column, facts: TripleIndex) -> Mask:
+def occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
     relations = [relation for _, relation in facts.relations()]
     if terms.size <= MAX_TERMS_ONE_BY_ONE:

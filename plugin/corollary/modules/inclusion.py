@@ -34,7 +34,6 @@ from corollary.columns.pairs import (
     distinct_of_sorted,
     firsts,
     follow,
-    join,
     pack,
     seconds,
     spans,
@@ -293,11 +292,11 @@ class Inclusion(Module):
         if len(types):
             within = self._included.classes
             includes = counts(within.by_object, seconds(types.keys())) > 0
-            subjects = distinct_of_sorted(firsts(types.keys()[includes]))
-            rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
-            steps, targets = join(within.keys, classes)
-            steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
-            read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
+            included = types.pairs().keys[includes]
+            rows, classes, is_within = self._other_types(included, facts)
+            read.setdefault(self._rdf_type, []).append(
+                pack(firsts(included)[rows[is_within]], classes[is_within])
+            )
             classes = types.object_terms()
             for (source, inverse), numbers in self._ends(classes, is_open).items():
                 _, terms = types.subjects_of(classes[numbers])
@@ -362,11 +361,15 @@ class Inclusion(Module):
 
     def _follow_from_types(self, types: Keys, facts: TripleIndex) -> Mask:
         """Which of some rdf:type facts are among the facts, or follow from another type of the same term."""
-        rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
-        wanted = seconds(types)[rows]
+        rows, classes, is_within = self._other_types(types, facts)
         found: Mask = np.zeros(types.size, np.bool_)
-        found[rows[contains(self._included.classes.keys, pack(classes, wanted)) | (classes == wanted)]] = True
+        found[rows[is_within | (classes == seconds(types)[rows])]] = True
         return found
+
+    def _other_types(self, types: Keys, facts: TripleIndex) -> tuple[Rows, Column, Mask]:
+        """The classes of the terms of some rdf:type facts (rows), and which are within the row's class."""
+        rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
+        return rows, classes, contains(self._included.classes.keys, pack(classes, seconds(types)[rows]))
 
     def _is_supported(self, individual: int, class_: int, facts: TripleIndex) -> bool:
         """As ``_supported``, for one fact."""

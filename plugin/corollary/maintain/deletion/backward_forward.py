@@ -18,6 +18,7 @@ from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds, most_checks
 from corollary.maintain.deletion.dred import DRed, DRedLayer
+from corollary.maintain.deletion.lost_literals import introduce_literals, of_lost_literals
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.final_schema import schema_is_final
@@ -103,6 +104,7 @@ class BackwardForwardLayer:
         self._closed: set[int] = set()
         self._has_spared = False
         self._hopeless: Delta = NOTHING
+        self._introduces_literals: bool | None = None  # not looked up yet
         self._sifts = False
 
     def may_postpone(self, candidates: Delta) -> bool:
@@ -341,4 +343,12 @@ class BackwardForwardLayer:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))
         if few:
             self._prove_some(Delta.among(few, self._work.index) - wanted - self.proved)
-        return self._prover.unproved(wanted, self._work.index, inner)
+        gone = self._of_lost_literals(wanted) if self._sifts else NOTHING
+        return gone | self._prover.unproved(wanted - gone, self._work.index, inner)
+
+    def _of_lost_literals(self, wanted: Delta) -> Delta:
+        """See ``lost_literals``; none if rules introduce literals."""
+        found = of_lost_literals(wanted, self._work.request.explicit)
+        if found and self._introduces_literals is None:
+            self._introduces_literals = introduce_literals(self._work.engine.compiled.rules)
+        return NOTHING if self._introduces_literals else found
