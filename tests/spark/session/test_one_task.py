@@ -203,3 +203,18 @@ def test_a_name_that_is_a_pattern(spark: SparkSession, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="takes this for a pattern"):
             load(spark, [str(tmp_path / "in.nt")], str(tmp_path / name))
         (tmp_path / name).rename(tmp_path / "a b")
+
+
+@pytest.mark.parametrize("files", [None, 1])
+def test_damaged_texts_that_no_rule_looks_at(spark: SparkSession, tmp_path: Path, files: int | None) -> None:
+    """In rounds the files of terms are copied unread: the result would be as damaged as they are."""
+    (tmp_path / "in.nt").write_text('<http://e/a> <http://e/n> "value" .\n')
+    load(spark, [str(tmp_path / "in.nt")], str(tmp_path / "set"))
+    path = tmp_path / "set/terms/part-00002.parquet"
+    content = path.read_bytes()
+    assert content.count(b"value")
+    path.write_bytes(content.replace(b"value", b"other"))
+    rules = parse_program("[?x, <http://e/m>, ?y] :- [?x, <http://e/n>, ?y] .")
+    with pytest.raises(InputError, match=r"terms/part-00002\.parquet is not what was written"):
+        materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), rules, files=files)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.nt", "set"]
