@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -20,6 +21,7 @@ from corollary.language import IRI, Program, UnstratifiableError, constant_text,
 from corollary.language.errors import Diagnostic
 from corollary.loaders.decoding import content_of
 from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.spark import one_task
 from corollary.loaders.spark.one_task import followed
 from corollary.loaders.spark.packed_terms import cut_into_shares
 from corollary.loaders.spark.parse_chunks import packed_statements
@@ -257,3 +259,13 @@ def test_batches_of_any_size(monkeypatch: pytest.MonkeyPatch, rows: int) -> None
     monkeypatch.setattr(packed_facts, "FACTS_PER_CUT", rows)
     check_one_task(CHAIN, frozenset(), CHAIN, RULES)
     check_one_task(frozenset(), CHAIN, frozenset(), RULES)
+
+
+def test_a_worker_that_is_killed_leaves_files_where_spark_deletes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/nowhere")
+    pieces = one_task._pieces(lambda _: (closed(frozenset(), parse_program("")), {}), iter(()))
+    next(pieces)
+    assert [*tmp_path.iterdir()]
+    assert [*pieces] and not [*tmp_path.iterdir()]

@@ -164,6 +164,10 @@ def test_the_largest_predicates(spark: SparkSession, tmp_path: Path) -> None:
     assert {row["predicate"]: (row["explicit"], row["total"]) for row in listed}.items() <= wanted.items()
     assert [row["total"] for row in listed] == sorted((n for _, n in wanted.values()), reverse=True)[:5]
     assert any(row["explicit"] < row["total"] for row in listed)
+    # Files of terms from two writers: those of the data set as they were, and one that Spark wrote.
+    materialise(spark, str(tmp_path / "set"), str(tmp_path / "cut"), load_profile("rdfs"), files=1)
+    assert len([*(tmp_path / "cut/terms").glob("*.parquet")]) > len([*(tmp_path / "set/terms").iterdir()])
+    assert largest_predicates(open_encoded(spark, str(tmp_path / "cut")), 5) == listed
 
 
 @pytest.fixture

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.data import TextTriple, texts
 
 from corollary.language import parse_program
+from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
-from corollary.loaders.spark import load, materialise, update
+from corollary.loaders.spark import load, materialise, materialise_tables, one_task, update
 from corollary.loaders.spark.encoded_tables import largest_predicates, open_encoded
+from corollary.loaders.spark.one_task import Written
 from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.maintain.deletion import FALLBACK
 from corollary.reasoner import Reasoner
@@ -168,3 +170,51 @@ def test_other_file_systems(spark: SparkSession, tmp_path: Path) -> None:
         results.append([*facts, terms(folder / "newer"), graphs_of(found)])
     assert results[0] == results[1]
     assert [len(facts) for facts in results[0][:3]] == [3, 3, 1]  # type: ignore[arg-type]
+
+
+def test_a_data_set_that_is_replaced_while_it_is_closed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the result would have the graphs of one and the facts of another, and name the first."""
+    for name, content in (("one", ":g { :a :n :b }"), ("other", ":h { :b :n :d, 1 }")):
+        (tmp_path / f"{name}.trig").write_text(f"@prefix : <http://e/> . {content}")
+        load(spark, [str(tmp_path / f"{name}.trig")], str(tmp_path / name))
+
+    def close(*arguments: Any) -> Written:
+        (tmp_path / "one").rename(tmp_path / "older")
+        (tmp_path / "other").rename(tmp_path / "one")
+        return one_task.close(*arguments)
+
+    monkeypatch.setattr(materialise_tables, "close", close)
+    rules = parse_program("[?y, <http://e/m>, ?x] :- [?x, <http://e/n>, ?y] .")
+    with pytest.raises(InputError, match="it changed while it was read"):
+        materialise(spark, str(tmp_path / "one"), str(tmp_path / "closed"), rules)
+    assert not any("closed" in entry.name for entry in tmp_path.iterdir())
+
+
+def test_a_name_that_is_a_pattern(spark: SparkSession, tmp_path: Path) -> None:
+    """It would stand for the folder beside it, too."""
+    (tmp_path / "in.nt").write_text("<http://e/a> <http://e/n> <http://e/b> .\n")
+    load(spark, [str(tmp_path / "in.nt")], str(tmp_path / "a b"))
+    for name in ("a?b", "[a]"):
+        (tmp_path / "a b").rename(tmp_path / name)
+        with pytest.raises(InputError, match="takes this for a pattern"):
+            materialise(spark, str(tmp_path / name), str(tmp_path / "closed"), parse_program(""))
+        with pytest.raises(InputError, match="takes this for a pattern"):
+            load(spark, [str(tmp_path / "in.nt")], str(tmp_path / name))
+        (tmp_path / name).rename(tmp_path / "a b")
+
+
+@pytest.mark.parametrize("files", [None, 1])
+def test_damaged_texts_that_no_rule_looks_at(spark: SparkSession, tmp_path: Path, files: int | None) -> None:
+    """In rounds the files of terms are copied unread: the result would be as damaged as they are."""
+    (tmp_path / "in.nt").write_text('<http://e/a> <http://e/n> "value" .\n')
+    load(spark, [str(tmp_path / "in.nt")], str(tmp_path / "set"))
+    path = tmp_path / "set/terms/part-00002.parquet"
+    content = path.read_bytes()
+    assert content.count(b"value")
+    path.write_bytes(content.replace(b"value", b"other"))
+    rules = parse_program("[?x, <http://e/m>, ?y] :- [?x, <http://e/n>, ?y] .")
+    with pytest.raises(InputError, match=r"terms/part-00002\.parquet is not what was written"):
+        materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), rules, files=files)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.nt", "set"]

@@ -117,8 +117,11 @@ class DistributedDataSet:
         if not paths:
             return {row.id: row.text for row in self.terms.where(self.terms.id.isin([*ids])).collect()}
         is_asked = compute.field("id").isin(pa.array(ids, pa.int64()))
-        rows = pa.concat_tables(parquet.read_table(path, filters=is_asked) for path in paths)
-        return dict(zip(*(rows.column(name).to_pylist() for name in ("id", "text")), strict=True))
+        found: dict[int, str] = {}
+        for path in paths:
+            rows = parquet.read_table(path, columns=["id", "text"], filters=is_asked)
+            found |= dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+        return found
 
     def _local_files(self, part: str) -> list[Path]:
         """The files of a part; none if they are not local."""
@@ -202,6 +205,12 @@ def check_content(data: DistributedDataSet) -> None:
         if wanted[path] not in (None, digest):
             name = path.removeprefix(f"{data.folder}/")
             raise bad_data_set(data.folder, f"{name} is not what was written: its checksum differs")
+
+
+def check_unchanged(data: DistributedDataSet) -> None:
+    """Raise InputError if another data set has replaced one since it was opened, or it is damaged."""
+    if open_encoded(data.terms.sparkSession, data.folder).digest != data.digest:
+        raise input_error(f"{data.folder}: it changed while it was read", "start again; nothing was written")
 
 
 def read_terms(spark: SparkSession, paths: Sequence[str]) -> DataFrame:

@@ -15,6 +15,8 @@ from corollary.loaders.encoded_format import GENERALISED, GRAPHS, INFERRED, TERM
 from corollary.loaders.spark.encoded_tables import (
     DistributedDataSet,
     Files,
+    check_content,
+    check_unchanged,
     described,
     open_encoded,
     terms_after,
@@ -76,8 +78,9 @@ def materialise(
     goes on after the last round that is complete. ``output`` appears when it is complete. An older data set
     at ``output`` is replaced.
 
-    Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
-    program that is unsafe or cannot be stratified; in rounds, also if it creates new terms (BIND, AGGREGATE).
+    Raises InputError if ``source`` is no data set, is damaged or was replaced while it was read, or something
+    else is at ``output``. Raises RuleError for a program that is unsafe or cannot be stratified; in rounds,
+    also if it creates new terms (BIND, AGGREGATE).
     """
     stages = Stages(notify)
     storage = Storage(spark)
@@ -86,6 +89,7 @@ def materialise(
     if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
         return _in_one_task(data, output, program, stages, notify)
     refuse_new_terms(program)
+    check_content(data)
     target, key = storage.full(output), sha256(f"{data.digest} {fingerprint(program)}".encode()).hexdigest()
     with storage.resumable(target, key) as kept, data_set_output(storage, output) as folder:
         older = (f"{INFERRED}/", f"{GENERALISED}/")
@@ -93,6 +97,7 @@ def materialise(
         copy_files(storage, data.folder, folder, copied)
         done = close_in_rounds(data, program, folder, files, stages, notify, kept=kept)
         stages.enter("manifest")
+        check_unchanged(data)
         facts = write_manifest(
             storage, folder, done.counts, {**copied, **done.files}, program.name, data.prefixes,
             done.fingerprint, {"data set": data.digest},
@@ -223,6 +228,7 @@ def _in_one_task(
         stages.enter("manifest")
         graphs = {name: about for name, about in data.files.items() if name.startswith(f"{GRAPHS}/")}
         copy_files(storage, data.folder, folder, graphs)
+        check_unchanged(data)
         facts = write_manifest(
             storage, folder, written.counts, {**written.files, **graphs}, program.name, data.prefixes,
             written.fingerprint, {"data set": data.digest},

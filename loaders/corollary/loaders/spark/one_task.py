@@ -13,6 +13,7 @@ driver.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -174,7 +175,7 @@ def _pieces(function: Function, batches: Batches) -> Batches:
     except CorollaryError as error:
         yield _piece(ERROR, pickle.dumps(error))
         return
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory(dir=_place_of_worker()) as name:
         folder = Path(name) / "set"
         save_encoded(folder, data)
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -182,6 +183,11 @@ def _pieces(function: Function, batches: Batches) -> Batches:
                 while content := file.read(BYTES_PER_PIECE):
                     yield _piece(path.relative_to(folder).as_posix(), content)
     yield _piece(REPORT, json.dumps(report).encode())
+
+
+def _place_of_worker() -> str | None:
+    """A folder that Spark deletes in the end (within ``spark.local.dir``): workers may be killed."""
+    return os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0] or None
 
 
 def _piece(name: str, content: bytes) -> pa.RecordBatch:

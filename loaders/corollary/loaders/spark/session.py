@@ -87,7 +87,7 @@ def session(
             spark = builder.getOrCreate()
     except (PySparkException, Py4JError, RuntimeError) as error:
         raise _missing(
-            f"Spark does not start: {complaint(error)}", "is the master's address right?"
+            f"Spark does not start: {complaint(error)}", "are the master's address and the memory right?"
         ) from None
     spark.sparkContext.setLogLevel("FATAL")  # errors are reported as exceptions
     return spark

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 SNAPSHOT_SUFFIX = ".snapshot"
 
+SIGNS_OF_PATTERNS = frozenset("*?[]{}\\")
+"""The characters by which Spark tells the pattern of several paths from one path."""
+
 Java = Any
 """An object of the driver's Java virtual machine."""
 
@@ -69,7 +72,13 @@ class Storage:
             raise input_error(f"{path}: {error.java_exception.getMessage()}") from None
 
     def full(self, path: str) -> str:
-        """The fully qualified path, with scheme."""
+        """The fully qualified path of a folder, with scheme. Raises InputError if it looks like a pattern."""
+        if not SIGNS_OF_PATTERNS.isdisjoint(path):
+            signs = " ".join(sorted(SIGNS_OF_PATTERNS))
+            raise input_error(
+                f"{path}: Spark takes this for a pattern of several names",
+                f"name a folder without the characters {signs}",
+            )
         return str(self._path(path)[0].toString())
 
     def exists(self, path: str) -> bool:

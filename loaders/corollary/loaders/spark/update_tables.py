@@ -19,6 +19,7 @@ from corollary.loaders.spark.encoded_tables import (
     DistributedDataSet,
     Files,
     check_content,
+    check_unchanged,
     described,
     open_encoded,
     read_terms,
@@ -130,8 +131,7 @@ def update(
             quarantine(change.chunks, change.documents, change.bad, most_bad_lines, folder)
         done = _followed(data, change, program, folder, files, stages, notify)
         stages.enter("manifest")
-        if open_encoded(spark, source).digest != data.digest:
-            raise input_error(f"{source}: it changed while it was read", "start again; nothing was written")
+        check_unchanged(data)
         parts = {**done.files, **described(spark, folder, (QUARANTINE,))}
         about = program.name, {**change.prefixes, **data.prefixes}, done.fingerprint, change.inputs(storage)
         facts = write_manifest(storage, folder, done.counts, parts, *about)
