@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from corollary.cli import main
+from corollary.loaders.spark.class_data import class_data_options
 from corollary.loaders.spark.session import (
     DEFAULT_JAVA,
     OWN_JAVA,
@@ -32,14 +35,44 @@ from corollary.loaders.spark.session import (
         (None, False),
     ],
 )
-def test_java_for_two_cores(master: str | None, is_short: bool) -> None:
+def test_java_for_two_cores(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, master: str | None, is_short: bool
+) -> None:
     """A Java that has few cores compiles less. Options of the user are taken as they are."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # no Java, and so no class data
     found = _all_settings(master, {"spark.ui.enabled": "false"})
     java = SETTINGS[DEFAULT_JAVA] + f" {SHORT_JOBS}" * is_short
     assert found == {**SETTINGS, DEFAULT_JAVA: java, "spark.ui.enabled": "false"}
     for name in (DEFAULT_JAVA, OWN_JAVA):
         given = {name: "-XX:+UseParallelGC"}
         assert _all_settings(master, given) == {**SETTINGS, **given}
+
+
+def test_class_data_are_asked_for_once_a_day(tmp_path: Path) -> None:
+    """Those of another Java or other options, and those that Java has not finished, are not used."""
+    pytest.importorskip("pyspark")
+    java, cache = tmp_path / "jdk" / "bin" / "java", tmp_path / "cache"
+    environment = {"JAVA_HOME": str(tmp_path / "jdk"), "XDG_CACHE_HOME": str(cache)}
+    assert class_data_options("-A", environment) == ""  # no Java
+    java.parent.mkdir(parents=True)
+    java.write_text("")
+    quiet, asks = class_data_options("-A", environment).split(" ")
+    assert (quiet, asks[:27]) == ("-Xlog:cds*=off", '"-XX:ArchiveClassesAtExit=/')
+    path = Path(asks.partition("=")[2].removesuffix('"'))
+    assert path.parent == cache / "corollary"
+    assert class_data_options("-A", environment) == ""  # was asked for
+    path.write_bytes(bytes(8))
+    assert class_data_options("-A", environment) == ""  # is being written
+    path.write_bytes(b"\xa8\xab\x0b\xf0")
+    assert class_data_options("-A", environment) == f'{quiet} "-XX:SharedArchiveFile={path}"'
+    assert "ArchiveClassesAtExit" in class_data_options("-B", environment)
+    path.unlink()
+    os.utime(path.with_suffix(".asked"), (0, 0))
+    assert class_data_options("-A", environment) == f"{quiet} {asks}"
+    cache.rename(tmp_path / "other")
+    cache.write_text("no folder")
+    java.write_text("another")
+    assert class_data_options("-A", environment) == ""
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import corollary
 from corollary.language.errors import Diagnostic, InputError
+from corollary.loaders.spark.class_data import class_data_options
 from corollary.loaders.spark.notices import without_notices
 
 if TYPE_CHECKING:
@@ -94,10 +95,17 @@ def session(
 
 
 def _all_settings(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
-    """Our settings, where others are not given. Options of Java that are given leave out ``SHORT_JOBS``."""
+    """Our settings, where others are not given.
+
+    Options of Java that are given leave out ``SHORT_JOBS`` and the class data.
+    """
     found = {**SETTINGS, **given}
-    if master is not None and FEW_CORES.fullmatch(master) and not {DEFAULT_JAVA, OWN_JAVA} & given.keys():
+    if {DEFAULT_JAVA, OWN_JAVA} & given.keys():
+        return found
+    if master is not None and FEW_CORES.fullmatch(master):
         found[DEFAULT_JAVA] += f" {SHORT_JOBS}"
+    if _is_local(master or "local") and (options := class_data_options(found[DEFAULT_JAVA])):
+        found[DEFAULT_JAVA] += f" {options}"
     return found
 
 

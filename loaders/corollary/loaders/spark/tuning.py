@@ -106,3 +106,7 @@ partition it joins all predecessors of a node with all successors."""
 MAX_FACTS_PER_PARTITION = 2_000_000
 """Explicit facts of a partition, if the number of files is not given. Not tuned: a bound on the memory of a
 Python worker, some 500 MB with what follows."""
+
+SECONDS_BETWEEN_CLASS_DATA = 24 * 3600
+"""Seconds after which another session asks Java to write class data, if there are none: it was killed, or
+cannot write them, where the class path has folders. Asking in vain takes Java some seconds. Not tuned."""
