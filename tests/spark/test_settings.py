@@ -66,6 +66,12 @@ def test_class_data_are_asked_for_once_a_day(tmp_path: Path) -> None:
     path.write_bytes(b"\xa8\xab\x0b\xf0")
     assert class_data_options("-A", environment) == f'{quiet} "-XX:SharedArchiveFile={path}"'
     assert "ArchiveClassesAtExit" in class_data_options("-B", environment)
+    others = [path.with_name(f"spark-{number}.jsa") for number in range(3)]
+    for seconds, other in enumerate(others, 1):
+        other.write_bytes(b"another")
+        os.utime(other, (seconds, seconds))
+    assert "ArchiveClassesAtExit" in class_data_options("-C", environment)
+    assert [other.exists() for other in (path, *others)] == [True, False, False, True]
     path.unlink()
     os.utime(path.with_suffix(".asked"), (0, 0))
     assert class_data_options("-A", environment) == f"{quiet} {asks}"

@@ -6,7 +6,8 @@ write the file at its end, which goes on for some ten seconds after the command;
 
 Invariant: the file is complete, and was written by this Java and this Spark with these options. Java itself
 compares the versions and the class path, and reads classes as usual if they differ.
-Cost: 150 MB in the user's cache folder.
+Cost: 150 MB in the user's cache folder, for each of the ``MAX_CLASS_DATA`` that were used last: other virtual
+environments and numbers of cores have their own.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from corollary.loaders.spark.tuning import SECONDS_BETWEEN_CLASS_DATA
+from corollary.loaders.spark.tuning import MAX_CLASS_DATA, SECONDS_BETWEEN_CLASS_DATA
 
 QUIET = "-Xlog:cds*=off"
 """Java would print which classes it leaves out."""
@@ -44,11 +46,15 @@ def class_data_options(options: str, environment: Mapping[str, str] = os.environ
         if '"' in str(path):
             return ""
         if _is_complete(path):
+            with suppress(OSError):
+                path.touch()
             return f'{QUIET} "-XX:SharedArchiveFile={path}"'
-        is_asked = _is_asked(path.with_suffix(".asked"))
+        if _is_asked(path.with_suffix(".asked")):
+            return ""
+        _delete_older(path.parent)
     except (OSError, RuntimeError):  # no Java, no home, a folder that is read-only
         return ""
-    return "" if is_asked else f'{QUIET} "-XX:ArchiveClassesAtExit={path}"'
+    return f'{QUIET} "-XX:ArchiveClassesAtExit={path}"'
 
 
 def _java(environment: Mapping[str, str]) -> Path:
@@ -68,6 +74,14 @@ def _is_complete(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(len(_NO_HEADER)) > _NO_HEADER
+
+
+def _delete_older(cache: Path) -> None:
+    """Delete class data but for those that were used last. A Java that has mapped them keeps them."""
+    found = sorted(cache.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in found[MAX_CLASS_DATA - 1 :]:
+        path.unlink()
+        path.with_suffix(".asked").unlink(missing_ok=True)
 
 
 def _is_asked(mark: Path) -> bool:

@@ -110,3 +110,6 @@ Python worker, some 500 MB with what follows."""
 SECONDS_BETWEEN_CLASS_DATA = 24 * 3600
 """Seconds after which another session asks Java to write class data, if there are none: it was killed, or
 cannot write them, where the class path has folders. Asking in vain takes Java some seconds. Not tuned."""
+
+MAX_CLASS_DATA = 3
+"""Files of class data that are kept, of 150 MB each. Not tuned."""
