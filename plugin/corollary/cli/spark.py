@@ -318,5 +318,5 @@ def _print(report: dict[str, Any], as_json: bool) -> None:
         print_json(report, to_stderr=False)
         return
     seconds = report.pop("seconds")
-    counts = {name.replace("_", " "): value for name, value in report.items() if value != ""}
+    counts = {name.replace("_", " "): value for name, value in report.items() if value not in ("", None)}
     print_tables([counts_table(counts, seconds)], to_stderr=False)

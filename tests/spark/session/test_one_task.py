@@ -18,6 +18,7 @@ from corollary.loaders.spark.encoded_tables import largest_predicates, open_enco
 from corollary.loaders.spark.one_task import Written
 from corollary.loaders.spark.snapshot_output import QUARANTINE
 from corollary.maintain.deletion import FALLBACK
+from corollary.profiles import load_profile
 from corollary.reasoner import Reasoner
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
 
@@ -218,3 +219,21 @@ def test_damaged_texts_that_no_rule_looks_at(spark: SparkSession, tmp_path: Path
     with pytest.raises(InputError, match=r"terms/part-00002\.parquet is not what was written"):
         materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), rules, files=files)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.nt", "set"]
+
+
+def test_the_counts_of_a_closure(spark: SparkSession, tmp_path: Path) -> None:
+    """Those of one machine; inconsistencies are counted in one task only."""
+    reasoner = Reasoner("owl2rl")
+    (tmp_path / "in.ttl").write_text(
+        "@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+        ":A owl:disjointWith :B . :a a :A, :B . :b a :A, :B ."
+    )
+    reasoner.load(tmp_path / "in.ttl")
+    reasoner.save_encoded(tmp_path / "set")
+    program = load_profile("owl2rl")
+    for files, inconsistencies in ((None, len(reasoner.inconsistencies())), (1, None)):
+        done = materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), program, files=files)
+        wanted = reasoner.statistics()
+        assert (done.explicit, done.inferred, done.total) == (wanted.explicit, wanted.inferred, wanted.total)
+        assert done.inconsistencies == inconsistencies
+    assert wanted.inconsistencies == 2

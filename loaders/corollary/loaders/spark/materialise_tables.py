@@ -48,12 +48,15 @@ ONE_TASK, PARTITIONS, JOINS = "one task", "partitions", "joins"
 class Materialised:
     """The result of a materialisation: counts, and the wall-clock seconds of every stage.
 
-    ``method`` is ONE_TASK, PARTITIONS, or JOINS with the reason why not on partitions.
+    ``inconsistencies`` are counted in one task only; else None. ``method`` is ONE_TASK, PARTITIONS, or JOINS
+    with the reason why not on partitions.
     """
 
     explicit: int
     inferred: int
+    total: int
     rounds: int
+    inconsistencies: int | None
     method: str
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -103,7 +106,10 @@ def materialise(
             done.fingerprint, {"data set": data.digest},
         )  # fmt: skip
     stages.enter("")
-    return Materialised(facts["explicit"], facts["inferred"], done.rounds, done.method, stages.seconds)
+    explicit, inferred = facts["explicit"], facts["inferred"]
+    return Materialised(
+        explicit, inferred, explicit + inferred, done.rounds, None, done.method, stages.seconds
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +240,11 @@ def _in_one_task(
             written.fingerprint, {"data set": data.digest},
         )  # fmt: skip
     stages.enter("")
-    rounds = written.report["rounds"]
-    return Materialised(facts["explicit"], facts["inferred"], rounds, ONE_TASK, stages.seconds)
+    explicit, inferred = facts["explicit"], facts["inferred"]
+    rounds, inconsistencies = (written.report[name] for name in ("rounds", "inconsistencies"))
+    return Materialised(
+        explicit, inferred, explicit + inferred, rounds, inconsistencies, ONE_TASK, stages.seconds
+    )
 
 
 def _evaluated(

@@ -89,7 +89,9 @@ def number(chunks: DataFrame, folder: str, *, by_graph: bool) -> Written:
 
 
 def close(data: DistributedDataSet, program: Program, folder: str) -> Written:
-    """Write a data set with its inferred facts. The report has ``rounds`` and ``suspended``, in words.
+    """Write a data set with its inferred facts.
+
+    The report has ``rounds``, the number of ``inconsistencies``, and ``suspended``, in words.
 
     Graphs are not written. Raises what ``evaluate.materialise`` raises.
     """
@@ -106,8 +108,9 @@ def follow(
 ) -> Written:
     """Write a closed data set after a change: without the facts of some chunks, and with those of others.
 
-    The inferred facts are maintained. New terms get the next ids. The report has what ``close`` reports, the
-    counts of ``ChangedFacts``, the ``strategy`` of ``maintain``, and the ``reason`` if it recomputed.
+    The inferred facts are maintained. New terms get the next ids. The report has ``rounds``,
+    ``suspended``, the counts of ``ChangedFacts``, the ``strategy`` of ``maintain``, and the ``reason`` if it
+    recomputed.
     """
     here = local_path(data.folder)
     rows = _together(
@@ -201,7 +204,9 @@ def _numbered(batches: Batches, *, by_graph: bool) -> tuple[EncodedDataSet, dict
 
 def _closed(content: TaskContent, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
     data = content.data_set(inferred=False)
-    return _result(materialise_here(data.explicit, program, data.dictionary))
+    view = materialise_here(data.explicit, program, data.dictionary)
+    result, report = _result(view)
+    return result, {**report, "inconsistencies": view.inconsistency_count}
 
 
 def followed(
