@@ -40,7 +40,8 @@ def class_data_options(options: str, environment: Mapping[str, str] = os.environ
     try:
         java = _java(environment).resolve(strict=True)
         about = java.stat()
-        marks = java, about.st_size, about.st_mtime_ns, pyspark.__file__, pyspark.__version__, options
+        spark = pyspark.__file__, pyspark.__version__, environment.get("SPARK_HOME")
+        marks = java, about.st_size, about.st_mtime_ns, spark, options
         name = f"spark-{sha256(repr(marks).encode()).hexdigest()[:16]}"
         path = _cache(environment) / f"{name}.jsa"
         if '"' in str(path):
