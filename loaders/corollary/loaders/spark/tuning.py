@@ -109,7 +109,7 @@ Python worker, some 500 MB with what follows."""
 
 SECONDS_BETWEEN_CLASS_DATA = 24 * 3600
 """Seconds after which another session asks Java to write class data, if there are none: it was killed, or
-cannot write them, where the class path has folders. Asking in vain takes Java some seconds. Not tuned."""
+cannot write them, where the class path has folders. Not tuned: asking in vain takes Java some seconds."""
 
 MAX_CLASS_DATA = 3
-"""Files of class data that are kept, of 150 MB each. Not tuned."""
+"""Files of class data that are kept. Not tuned: they have 150 MB each."""
