@@ -56,6 +56,7 @@ def test_class_data_are_asked_for_once_a_day(tmp_path: Path) -> None:
     assert class_data_options("-A", environment) == ""  # no Java
     java.parent.mkdir(parents=True)
     java.write_text("")
+    assert class_data_options("-A", environment | {"PYSPARK_GATEWAY_PORT": "1"}) == ""  # Java runs
     quiet, asks = class_data_options("-A", environment).split(" ")
     assert (quiet, asks[:27]) == ("-Xlog:cds*=off", '"-XX:ArchiveClassesAtExit=/')
     path = Path(asks.partition("=")[2].removesuffix('"'))

@@ -32,11 +32,13 @@ _NO_HEADER = bytes(4)
 def class_data_options(options: str, environment: Mapping[str, str] = os.environ) -> str:
     """Options of Java, beside ``options``, that map the class data, or write them at the end.
 
-    Empty if they cannot be kept, or if a process was asked to write them a short time ago. Precondition:
-    PySpark is installed. Cost: some calls of the file system.
+    Empty if they cannot be kept, if a process was asked to write them a short time ago, or if Java runs
+    already (``spark-submit``). Precondition: PySpark is installed. Cost: some calls of the file system.
     """
     import pyspark
 
+    if "PYSPARK_GATEWAY_PORT" in environment:
+        return ""
     try:
         java = _java(environment).resolve(strict=True)
         about = java.stat()
