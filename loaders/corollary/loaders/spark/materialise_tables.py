@@ -54,11 +54,14 @@ class Materialised:
 
     explicit: int
     inferred: int
-    total: int
+    total: int = field(init=False)
     rounds: int
     inconsistencies: int | None
     method: str
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total = self.explicit + self.inferred
 
 
 def materialise(
@@ -106,10 +109,7 @@ def materialise(
             done.fingerprint, {"data set": data.digest},
         )  # fmt: skip
     stages.enter("")
-    explicit, inferred = facts["explicit"], facts["inferred"]
-    return Materialised(
-        explicit, inferred, explicit + inferred, done.rounds, None, done.method, stages.seconds
-    )
+    return Materialised(facts["explicit"], facts["inferred"], done.rounds, None, done.method, stages.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +240,9 @@ def _in_one_task(
             written.fingerprint, {"data set": data.digest},
         )  # fmt: skip
     stages.enter("")
-    explicit, inferred = facts["explicit"], facts["inferred"]
     rounds, inconsistencies = (written.report[name] for name in ("rounds", "inconsistencies"))
-    return Materialised(
-        explicit, inferred, explicit + inferred, rounds, inconsistencies, ONE_TASK, stages.seconds
-    )
+    found = facts["explicit"], facts["inferred"], rounds, inconsistencies
+    return Materialised(*found, ONE_TASK, stages.seconds)
 
 
 def _evaluated(
