@@ -132,11 +132,12 @@ BYTES += [b"\xef\xbb\xbf", b"\\u0041"]
 
 @st.composite
 def documents(draw: st.DrawFn) -> bytes:
-    """Lines of good and doubtful terms, with some bytes changed."""
-    content = b""
+    """Lines of good and doubtful terms, with some bytes changed. Some have the subject of the line before."""
+    content, subject = b"", draw(st.sampled_from(IRIS + LABELS))
     for _ in range(draw(st.integers(1, 4))):
+        subject = draw(st.sampled_from([subject, subject, *IRIS, *LABELS]))
         terms = [
-            draw(st.sampled_from(IRIS + LABELS)),
+            subject,
             draw(st.sampled_from(IRIS)),
             draw(st.sampled_from(IRIS + LABELS + LITERALS + OTHERS)),
         ]
@@ -156,8 +157,23 @@ def documents(draw: st.DrawFn) -> bytes:
 @example(b"_\n<a:b> <a:b> <a:b> .", RdfFormat.N_TRIPLES)
 @example(b'<a:b> <a:b> "x\\\n" .', RdfFormat.N_TRIPLES)
 @example(b"<a:b> <a:b> <a:b> . #\xff", RdfFormat.N_TRIPLES)
+@example(
+    b"<a:b> <a:b> <a:b> .\n<a:b> <a:c> <a:d> .\n<a:b>\t<a:c> 1 .\n<a:b> <a:c> <a:e>", RdfFormat.N_TRIPLES
+)
+@example(b"_:a <a:b> _:a .\n_:a <a:b> <\xc3\xa9:> .\n_:a <a:b> _:b .\n_:a.b <a:b> _:a .", RdfFormat.N_QUADS)
 def test_never_another_result_than_pyoxigraphs(content: bytes, format: RdfFormat) -> None:
     assert found(content, format) == expected(content, format)
+
+
+def test_a_subject_that_repeats_has_one_place() -> None:
+    """Also behind a line that is no plain one; another subject with the same beginning has its own place."""
+    subjects = [b"<x:a>", b"<x:a>", b"<x:a>", b"<x:ab>", b"<x:a>", b"_:a", b"_:a", b"_:a1"]
+    lines = [b"%s <x:p%d> <x:o> ." % (subject, number) for number, subject in enumerate(subjects)]
+    lines.insert(2, b'<x:a> <x:p> "\\u0041" .')
+    content = b"\n".join(lines)
+    assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+    starts = parse_chunk(np.frombuffer(bytearray(content), np.uint8)).texts.starts[::4].tolist()
+    assert [starts.index(start) for start in starts] == [0, 0, 2, 0, 4, 5, 6, 6, 8]
 
 
 def test_every_character() -> None:

@@ -57,10 +57,11 @@ def find_terms(
 
     ``is_utf8``: whether the data are known to be valid UTF-8; if not, lines with non-ASCII bytes are odd.
     ``most_terms``: 3 for triples, 4 for quads. Each statement fills the next ``TERMS`` places of ``starts``
-    and ``lengths`` (bytes, of the canonical text: the datatype xsd:string is left out). Each odd line fills
-    the next four places of ``odd``: start, end (past the LF), statements before, lines before. ``counts``
-    becomes (statements, odd lines, lines). Precondition: with n LFs in the data, ``starts``, ``lengths`` and
-    ``odd`` have room for n + 1 lines.
+    and ``lengths`` (bytes, of the canonical text: the datatype xsd:string is left out). A subject that is
+    that of the plain statement before, as is usual, gets the same place. Each odd line fills the next four
+    places of ``odd``: start, end (past the LF), statements before, lines before. ``counts`` becomes
+    (statements, odd lines, lines). Precondition: with n LFs in the data, ``starts``, ``lengths`` and ``odd``
+    have room for n + 1 lines.
     """
     at: Place = 0
     rows = odds = lines = 0
@@ -68,8 +69,12 @@ def find_terms(
         begin = at
         first = TERMS * rows
         terms = 0
-        while at < data.size and _CLASSES[data[at]] & _BLANK != 0:
-            at += 1
+        at = _after(data, at, _BLANK)
+        if rows > 0 and _is_again(data, at, starts[first - TERMS], lengths[first - TERMS]):
+            starts[first] = starts[first - TERMS]
+            lengths[first] = lengths[first - TERMS]
+            terms = 1
+            at = _after(data, at + lengths[first], _BLANK)
         while terms < most_terms and at < data.size:
             is_iri = data[at] == _LESS
             end = _iri_end(data, at, is_utf8) if is_iri else _other_end(data, at, terms, is_utf8)
@@ -78,9 +83,7 @@ def find_terms(
             starts[first + terms] = at
             lengths[first + terms] = end - at if is_iri else end - at - _implicit(data, at, end)
             terms += 1
-            at = end
-            while at < data.size and _CLASSES[data[at]] & _BLANK != 0:
-                at += 1
+            at = _after(data, end, _BLANK)
         if terms == 3:
             starts[first + 3] = 0
             lengths[first + 3] = 0
@@ -90,15 +93,22 @@ def find_terms(
             at = end
         else:
             at = _next_line(data, at)
-            odd[4 * odds] = begin
-            odd[4 * odds + 1] = at
-            odd[4 * odds + 2] = rows
-            odd[4 * odds + 3] = lines
+            place = 4 * odds
+            odd[place], odd[place + 1], odd[place + 2], odd[place + 3] = begin, at, rows, lines
             odds += 1
         lines += 1
-    counts[0] = rows
-    counts[1] = odds
-    counts[2] = lines
+    counts[0], counts[1], counts[2] = rows, odds, lines
+
+
+@part
+def _is_again(data: Bytes, at: Place, start: Place, length: Place) -> bool:
+    """Whether at ``at`` is the term that is at ``start`` and has a ``length``, with a space behind it."""
+    if at + length >= data.size or data[at + length] != _SPACE:
+        return False
+    differing = np.uint8(0)
+    for step in range(length):
+        differing |= data[np.uint64(at + step)] ^ data[np.uint64(start + step)]
+    return bool(differing == 0)
 
 
 @part

@@ -76,7 +76,7 @@ def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str 
         for begin, end, row, line in odd[: TERMS * odd_lines].reshape(-1, TERMS).tolist():
             careful.read(begin, end, row, line)
         texts, bad = careful.joined(*texts), careful.bad
-    return Statements(Texts.of(*texts), lines, bad)
+    return Statements(Texts.of(*texts, TERMS), lines, bad)
 
 
 def _is_utf8(data: Bytes) -> bool:

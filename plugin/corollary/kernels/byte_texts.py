@@ -50,10 +50,17 @@ _QUOTE = ord('"')
 
 @kernel
 def hash_texts(
-    data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
+    data: Bytes,
+    starts: Places,
+    lengths: Places,
+    width: int,
+    hashes: Hashes,
+    earlier: Places,
+    recent: Places,
 ) -> None:
     """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with an earlier row of the same text.
 
+    A text at the same place as the one ``width`` rows before is not looked at again.
     ``recent`` is a direct-mapped cache of rows by hash. Precondition: its length is a power of two, all -1.
     ``earlier[row]`` becomes the cached row if that row has the same text, else ``row``. Some repetitions
     are therefore missed.
@@ -61,6 +68,11 @@ def hash_texts(
     last_place = recent.size - 1
     for row in range(starts.size):
         length = lengths[row]
+        above = row - width
+        if above >= 0 and starts[above] == starts[row] and lengths[above] == length:
+            hashes[row] = hashes[above]
+            earlier[row] = earlier[above]
+            continue
         hashes[row] = _hash(data, starts[row], length)
         place = hashes[row] & last_place
         candidate = recent[place]
