@@ -25,11 +25,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.columns import FIRST_VIRTUAL, TripleIndex
+from corollary.columns import FIRST_VIRTUAL, Candidates, TripleIndex
 from corollary.columns.pairs import NO_COLUMN, among, distinct
 from corollary.evaluate import materialise
 from corollary.evaluate.pairs_of_items import second_cells
@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+Table = Any
+"""Facts that tasks have found, as rows ``NUMBERED``."""
+
 _Key = tuple[Atom, bool]
 """An atom with -1 for its variables, and whether its subject is a literal."""
 
@@ -74,7 +77,7 @@ class Uncounted(Exception):
     """Inconsistencies are not counted. The message is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClosedFacts:
     """Facts that are closed under a program: E and the inferred facts (``written``), schema, and values.
 
@@ -87,11 +90,42 @@ class ClosedFacts:
     values: Values | None
     folder: str
 
-    def mapped(self, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
+    def matching(self, patterns: Sequence[tuple[Pattern, Share]]) -> tuple[Table, dict[int, int]]:
+        """Facts that match patterns, and the number of those that were found for each pattern."""
+        found = self._written(self._mapped(numbered(patterns), NUMBERED), "premises")
+        return found, dict(found.groupBy("number").count().collect())
+
+    def joined(self, meetings: Sequence[Meeting], routes: Sequence[Route]) -> Table:
+        """The facts that have partners."""
+        spark = self.data.terms.sparkSession
+        slots = slots_for(spark, partitions_for(self.data.facts["explicit"], spark))
+        rows = self._mapped(routed(routes, slots), ROWS).repartition(len(slots), "target")
+        return self._written(rows.mapInArrow(joined(meetings), NUMBERED), "candidates")
+
+    def collected(self, found: Table, numbers: Sequence[int]) -> Candidates:
+        """Facts that were found for patterns with some numbers, with local ids. Raises ``Uncounted``."""
+        wanted = found.where(found.number.isin([*numbers]))
+        if wanted.count() > MAX_FACTS_OF_CLASHES:
+            raise Uncounted(f"more than {MAX_FACTS_OF_CLASHES:,} facts may be in one")
+        return self.schema.translation.facts_inward(wanted)
+
+    def ill_typed(self) -> Column | None:
+        """The ill-typed literals that facts may have: global ids, ascending. None if they are many."""
+        return NO_COLUMN if self.values is None else _few_ids(self.values.ill_typed())
+
+    def marked(self) -> Column | None:
+        """As ``ill_typed``, the literals with a datatype or a language."""
+        return None if self.values is None else _few_ids(self.values.marked())
+
+    def _mapped(self, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
         """What tasks make of all facts, with global ids."""
         explicit = self.data.mapped(EXPLICIT, function, schema)
         inferred = self.written.mapped(INFERRED, function, schema)
         return explicit.unionAll(inferred).unionAll(self.written.mapped(GENERALISED, function, schema))
+
+    def _written(self, facts: DataFrame, name: str) -> DataFrame:
+        facts.write.parquet(f"{self.folder}/{name}")
+        return facts.sparkSession.read.schema(facts.schema).parquet(f"{self.folder}/{name}")
 
 
 def count_clashes(facts: ClosedFacts) -> int:
@@ -142,22 +176,14 @@ class _Candidates:
         if not is_any:
             return None
         if meetings:
-            self._take(self._joined(meetings, routes))
+            self._take(self._facts.collected(self._facts.joined(meetings, routes), [0]))
         return TripleIndex(
             self._index.relations_of(p for p in self._index.all_predicates() if p < FIRST_VIRTUAL)
         )
 
-    def _take(self, facts: DataFrame) -> None:
-        """Add facts of the cluster, unless they are too many."""
-        if facts.count() > MAX_FACTS_OF_CLASHES:
-            raise Uncounted(f"more than {MAX_FACTS_OF_CLASHES:,} facts may be in one")
-        for predicate, parts in self._translation.facts_inward(facts).items():
+    def _take(self, facts: Candidates) -> None:
+        for predicate, parts in facts.items():
             self._index.add_new(predicate, parts)
-
-    def _written(self, facts: DataFrame, name: str) -> DataFrame:
-        path = f"{self._facts.folder}/{name}"
-        facts.write.parquet(path)
-        return facts.sparkSession.read.schema(facts.schema).parquet(path)
 
     # Which constraints have facts
 
@@ -183,13 +209,12 @@ class _Candidates:
             patterns.append((Pattern(objects=ill_typed), Share.ONE_OF_EACH_OBJECT))
         if not patterns:
             return [form for form in forms if self._ill_typed not in form.needs]
-        found = self._written(self._facts.mapped(numbered(patterns), NUMBERED), "premises")
-        counts: dict[int, int] = dict(found.groupBy("number").count().collect())
+        found, counts = self._facts.matching(patterns)
         few = {number for number in guards if 0 < counts.get(number, 0) <= MAX_FACTS_OF_CLASHES}
         self._fetched = {key for key, number in asked.items() if number in few}
         wanted = [*few, *range(len(asked), len(patterns))]
         if not counts.keys().isdisjoint(wanted):
-            self._take(found.where(found.number.isin(wanted)))
+            self._take(self._facts.collected(found, wanted))
         return [
             form
             for form, numbers in of_form.items()
@@ -215,10 +240,9 @@ class _Candidates:
 
     def _ill_typed_literals(self, forms: Iterable[CompiledRule]) -> Column:
         """The ill-typed literals that facts may have, if a constraint asks for them. Ids are global."""
-        values = self._facts.values
-        if values is None or not any(self._ill_typed in form.needs for form in forms):
+        if not any(self._ill_typed in form.needs for form in forms):
             return NO_COLUMN
-        found = _few_ids(values.ill_typed())
+        found = self._facts.ill_typed()
         if found is None:
             raise Uncounted(f"more than {MAX_FACTS_OF_CLASHES:,} literals are ill-typed")
         return found
@@ -332,17 +356,7 @@ class _Candidates:
 
     @cached_property
     def _marked(self) -> Column | None:
-        """The literals with a datatype or a language: global ids, ascending. None if they are many."""
-        values = self._facts.values
-        return None if values is None else _few_ids(values.marked())
-
-    def _joined(self, meetings: Sequence[Meeting], routes: Sequence[Route]) -> DataFrame:
-        """The facts that have partners."""
-        data = self._facts.data
-        spark = data.terms.sparkSession
-        slots = slots_for(spark, partitions_for(data.facts["explicit"], spark))
-        rows = self._facts.mapped(routed(routes, slots), ROWS).repartition(len(slots), "target")
-        return self._written(rows.mapInArrow(joined(meetings), NUMBERED), "candidates")
+        return self._facts.marked()
 
 
 def _variables(atoms: Iterable[Atom]) -> set[int]:

@@ -49,8 +49,8 @@ ONE_TASK, PARTITIONS, JOINS = "one task", "partitions", "joins"
 class Materialised:
     """The result of a materialisation: counts, and the wall-clock seconds of every stage.
 
-    ``inconsistencies`` is their number; None if they are not counted, for the reason ``uncounted``. ``method``
-    is ONE_TASK, PARTITIONS, or JOINS with the reason why not on partitions.
+    ``inconsistencies`` is their number; None if they are not counted, for the reason ``uncounted``.
+    ``method`` is ONE_TASK, PARTITIONS, or JOINS with the reason why not on partitions.
     """
 
     explicit: int

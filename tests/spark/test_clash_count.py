@@ -1,0 +1,336 @@
+"""Inconsistencies counted after rounds, without Spark: facts are looked for as by tasks, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import ontology_strategies as ontology
+from tests import strategies as some
+from tests.engine import Fact, load
+from tests.strategies import thorough
+
+from corollary.columns import Candidates, TripleIndex
+from corollary.columns.pairs import distinct, firsts, pack
+from corollary.columns.triples import grouped
+from corollary.evaluate import inconsistency, materialise
+from corollary.evaluate.engine import Engine
+from corollary.evaluate.materialise import MaterialisedView
+from corollary.kernels.sorted import Column
+from corollary.language import RDF_TYPE, XSD, Program, Rule, UnstratifiableError, parse_program
+from corollary.language.model import IRI, BlankNode, Literal
+from corollary.loaders import read_index
+from corollary.loaders.encoded_format import COLUMNS
+from corollary.loaders.spark import clash_count
+from corollary.loaders.spark.clash_count import ClosedFacts, Uncounted, count_clashes
+from corollary.loaders.spark.clash_tasks import Meeting, Pattern, Route, Share, joined, numbered, routed
+from corollary.loaders.spark.driver_schema import DriverSchema
+from corollary.loaders.spark.encoded_tables import DistributedDataSet
+from corollary.loaders.spark.schema import Schema
+from corollary.profiles import load_profile
+from corollary.program.compile import Atom
+from corollary.program.compiled_program import CompiledProgram
+from corollary.terms.dictionary import FIRST_LITERAL, Kind, TermDictionary
+
+
+class OneDictionary:
+    """A translation where local and global ids are the same."""
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self.dictionary = dictionary
+
+    def id(self, local: int) -> int:
+        return local
+
+    def atom(self, atom: Atom) -> Atom:
+        return atom
+
+    def outward(self, column: Column) -> np.ndarray:
+        return column.astype(np.int64)
+
+    def known(self, texts: Iterator[str]) -> dict[str, int]:
+        return {text: found for text in texts if (found := self.dictionary.find(text)) is not None}
+
+
+class LocalFacts(ClosedFacts):
+    """The facts of a materialisation, in partitions of this process."""
+
+    def __init__(self, view: MaterialisedView, partitions: int) -> None:
+        dictionary = view.dictionary
+        compiled = CompiledProgram(view.program, dictionary, unrolls_all=True)
+        on_driver = DriverSchema.of(view.program, dictionary)
+        facts = {p: on_driver.only(p, view.index.keys(p)) for p in view.index.predicates()}
+        schema_facts = TripleIndex()
+        for predicate, keys in facts.items():
+            schema_facts.add_new(predicate, [keys])
+        schema = SimpleNamespace(
+            compiled=compiled,
+            on_driver=on_driver,
+            index=Engine(schema_facts, compiled).fixpoint.index,
+            translation=OneDictionary(dictionary),
+        )
+        nothing = cast(DistributedDataSet, None)
+        super().__init__(nothing, nothing, cast(Schema, schema), None, "")
+        object.__setattr__(self, "view", view)
+        object.__setattr__(self, "slots", tuple(10 * n + 7 for n in range(partitions)))
+
+    view: MaterialisedView
+    slots: tuple[int, ...]
+
+    def _tables(self) -> Iterator[pa.RecordBatch]:
+        subjects, predicates, objects = self.view.index.columns(legal=False)
+        for half in (slice(0, subjects.size // 2), slice(subjects.size // 2, None)):
+            columns = [pa.array(c[half].astype(np.int64)) for c in (predicates, subjects, objects)]
+            yield pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
+
+    def matching(self, patterns: Sequence[tuple[Pattern, Share]]) -> tuple[Any, dict[int, int]]:
+        rows = [row for table in self._tables() for row in numbered(patterns)(iter([table]))]
+        numbers = [number for row in rows for number in row["number"].to_pylist()]
+        return rows, {number: numbers.count(number) for number in set(numbers)}
+
+    def joined(self, meetings: Sequence[Meeting], routes: Sequence[Route]) -> Any:
+        sent = [row for table in self._tables() for row in routed(routes, self.slots)(iter([table]))]
+        by_target = {slot: [row for row in sent if row["target"][0].as_py() == slot] for slot in self.slots}
+        return [row for rows in by_target.values() for row in joined(meetings)(iter(rows))]
+
+    def collected(self, found: Any, numbers: Sequence[int]) -> Candidates:
+        rows = [row for row in found if row["number"][0].as_py() in numbers]
+        if sum(row.num_rows for row in rows) > clash_count.MAX_FACTS_OF_CLASHES:
+            raise Uncounted("many")
+        if not rows:
+            return {}
+        names, *ends = (
+            np.concatenate([row[name].to_numpy() for row in rows]).astype(np.uint32) for name in COLUMNS
+        )
+        return {predicate: [keys] for predicate, keys in grouped(names, pack(*ends))}
+
+    def ill_typed(self) -> Column:
+        relation = self.view.dictionary.encode("ILL_TYPED")
+        return distinct(firsts(self.view.index.keys(relation)))
+
+    def marked(self) -> Column:
+        dictionary = self.view.dictionary
+        ids = range(FIRST_LITERAL, FIRST_LITERAL + dictionary.count(Kind.LITERAL))
+        return np.array([i for i in ids if not dictionary.decode(i).endswith('"')], np.uint32)
+
+
+@contextmanager
+def limited(listed: int, collected: int) -> Iterator[None]:
+    """With other numbers of clashes that are listed, and of facts that are collected, at most."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inconsistency, "MAX_CLASHES_LISTED", listed)
+        patch.setattr(clash_count, "MAX_FACTS_OF_CLASHES", collected)
+        yield
+
+
+def check(facts: frozenset[Fact], program: Program, partitions: int, listed: int = 1000) -> int:
+    """The number is that of the engine. Returns that."""
+    dictionary = TermDictionary()
+    with limited(listed, 10**6):
+        view = materialise(load(facts, dictionary), program, dictionary)
+        assert count_clashes(LocalFacts(view, partitions)) == view.inconsistency_count
+    return view.inconsistency_count
+
+
+counts, limits = st.integers(1, 4), st.sampled_from((1, 2, 1000))
+
+
+@st.composite
+def with_constraints(draw: st.DrawFn, rules: st.SearchStrategy[Rule]) -> Program:
+    """Rules with heads, and others without."""
+    with_heads = draw(some.lists_of(some.positive_rules(), 0, 3))
+    bare = [Rule((), rule.body) for rule in draw(some.lists_of(rules, 1, 4))]
+    return some.program_of([*with_heads, *bare])
+
+
+@thorough(300)
+@given(
+    some.number_fact_sets,
+    with_constraints(st.one_of(some.positive_rules(), some.rules_with_not(), some.rules_with_filter())),
+    counts,
+    limits,
+)
+def test_random_constraints(facts: frozenset[Fact], program: Program, partitions: int, listed: int) -> None:
+    with suppress(UnstratifiableError):
+        check(facts, program, partitions, listed)
+
+
+@st.composite
+def clashing_lists(draw: st.DrawFn) -> ontology.Axiom:
+    """A list of classes, properties or individuals that all exclude each other."""
+    kind, items, link = draw(
+        st.sampled_from(
+            (
+                ("AllDisjointClasses", some.classes, "members"),
+                ("AllDisjointProperties", some.properties, "members"),
+                ("AllDifferent", some.individuals, "members"),
+                ("AllDifferent", some.individuals, "distinctMembers"),
+            )
+        )
+    )
+    members = draw(st.lists(items, min_size=1, max_size=3))
+
+    def facts(prefix: str) -> set[Fact]:
+        node = BlankNode(f"{prefix}all")
+        stated = ontology.with_list(node, ontology.owl(link), members)(prefix)
+        return stated | {(node, RDF_TYPE, ontology.owl(kind))}
+
+    return facts
+
+
+@st.composite
+def denials(draw: st.DrawFn) -> ontology.Axiom:
+    """That one individual is related to another, or to a number, is denied."""
+    name, values = draw(
+        st.sampled_from((("targetIndividual", some.individuals), ("targetValue", some.numbers)))
+    )
+    subject, predicate, value = draw(some.individuals), draw(some.properties), draw(values)
+
+    def facts(prefix: str) -> set[Fact]:
+        node = BlankNode(f"{prefix}not")
+        return {
+            (node, ontology.owl("sourceIndividual"), subject),
+            (node, ontology.owl("assertionProperty"), predicate),
+            (node, ontology.owl(name), value),
+        }
+
+    return facts
+
+
+few_literals = st.sampled_from(
+    [
+        *(Literal(text, XSD + name) for text, name in (("x", "byte"), ("500", "byte"), ("1.5", "decimal"))),
+        *(
+            Literal("x"),
+            Literal("x", language="en"),
+            Literal("x", XSD + "string"),
+            Literal("1", XSD + "integer"),
+        ),
+    ]
+)
+ranges = st.builds(
+    ontology.statement,
+    some.properties,
+    st.just(ontology.rdfs("range")),
+    st.sampled_from([IRI(XSD + name) for name in ("string", "integer", "byte")]),
+)
+none_at_all = st.builds(
+    ontology.restriction,
+    ontology.contexts,
+    some.properties,
+    st.just((ontology.owl("maxQualifiedCardinality"), ontology.number_of("0"))),
+    st.tuples(st.just(ontology.owl("onClass")), st.one_of(some.classes, st.just(ontology.owl("Thing")))),
+)
+
+
+@thorough(200)
+@given(
+    ontology.ontologies(
+        ontology.clash_axioms,
+        clashing_lists(),
+        denials(),
+        none_at_all,
+        st.one_of(ranges, ontology.rdfs_axioms),
+        st.one_of(ontology.same_individuals, ontology.property_axioms),
+        data=some.sets_of(
+            st.one_of(some.plain_facts, st.tuples(some.individuals, some.properties, few_literals)), 16
+        ),
+    ),
+    st.sampled_from(("owl2rl", "owl2rl", "rdfs")),
+    counts,
+    limits,
+)
+def test_ontologies(facts: frozenset[Fact], profile: str, partitions: int, listed: int) -> None:
+    check(facts, load_profile(profile), partitions, listed)
+
+
+CLASHES = """
+@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:A owl:disjointWith :B . :A2 rdfs:subClassOf :A . :a a :A2, :B . :b a :A, :B .
+:C owl:complementOf :D . :x a :C, :D . :n a :N . :N rdfs:subClassOf owl:Nothing .
+[] a owl:AllDisjointClasses ; owl:members ( :E :F :G ) . :e a :E, :F, :G .
+:irr a owl:IrreflexiveProperty . :a :irr :a . :asy a owl:AsymmetricProperty . :a :asy :b . :b :asy :a .
+:p1 owl:propertyDisjointWith :p2 . :a :p1 :b ; :p2 :b .
+[] a owl:AllDisjointProperties ; owl:members ( :q1 :q2 ) . :a :q1 :b ; :q2 :b .
+[] owl:sourceIndividual :a ; owl:assertionProperty :r ; owl:targetIndividual :b . :a :r :b .
+[] owl:sourceIndividual :a ; owl:assertionProperty :v ; owl:targetValue 5 . :a :v 5 .
+:M owl:maxCardinality "0"^^xsd:nonNegativeInteger ; owl:onProperty :mp . :m a :M ; :mp :z .
+:Q owl:maxQualifiedCardinality "0"^^xsd:nonNegativeInteger ; owl:onProperty :qp ; owl:onClass :QC .
+:q a :Q ; :qp :qv . :qv a :QC . :aged rdfs:range xsd:integer . :a :aged "old" .
+:s1 owl:sameAs :s2 . :s1 owl:differentFrom :s2 . :s3 owl:differentFrom :s3 .
+[] a owl:AllDifferent ; owl:members ( :s1 :s2 :s4 ) . [] a owl:AllDifferent ; owl:distinctMembers ( :t :t ) .
+:a :size "abc"^^xsd:integer , "500"^^xsd:byte .
+"""
+"""One or a few of each kind, under OWL 2 RL."""
+
+HARMLESS = """
+:i{n} a :A , :C , :E ; :asy :i{m} ; :p1 :i{m} ; :p2 :i{n} ; :q1 :i{m} ; :r :i{n} ; :v {n} ; :aged {n} .
+:i{n} :mp :i{m} ; :qp :i{m} ; owl:differentFrom :i{m} ; :size "abc"^^xsd:integer , "{n}" . :j{n} a :M , :QC .
+"""
+KINDS = {
+    *("cax-adc", "cax-dw", "cls-com", "cls-maxc1", "cls-maxqc1", "cls-nothing2", "dt-not-type", "eq-diff1"),
+    *("eq-diff2", "eq-diff3", "prp-adp", "prp-asyp", "prp-irp", "prp-npa1", "prp-npa2", "prp-pdw"),
+}
+
+
+def test_each_kind_among_many_facts_without_clash(tmp_path: Path) -> None:
+    """Few facts are collected, for each kind of constraint."""
+    many = "".join(HARMLESS.format(n=n, m=n + 1) for n in range(300))
+    (tmp_path / "in.ttl").write_text(CLASHES + many)
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "in.ttl"], dictionary)
+    view = materialise(explicit, load_profile("owl2rl"), dictionary)
+    assert {found.rule for found in view.inconsistencies} == KINDS
+    with limited(1000, 400):
+        assert count_clashes(LocalFacts(view, 3)) == view.inconsistency_count
+
+
+RULES = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+
+
+@pytest.mark.parametrize(
+    ("constraint", "reason"),
+    [
+        ("false :- [?x, :next, ?y] .", "many"),
+        ("false :- [?x, :size, ?y], [?x, :size, ?z], SAME_VALUE(?y, ?z) .", "reads values of literals"),
+    ],
+)
+def test_why_they_are_not_counted(constraint: str, reason: str) -> None:
+    facts = frozenset(
+        (IRI(f"http://e/{n}"), IRI("http://e/next"), IRI(f"http://e/{n + 1}")) for n in range(9)
+    )
+    facts |= {(IRI("http://e/1"), IRI("http://e/size"), Literal("1", XSD + "integer"))}
+    dictionary = TermDictionary()
+    view = materialise(load(facts, dictionary), parse_program(RULES + constraint), dictionary)
+    with limited(1000, 8), pytest.raises(Uncounted, match=reason):
+        count_clashes(LocalFacts(view, 2))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "number"),
+    [
+        ("false :- [?x, :next, ?y], [?x, :next, ?z], FILTER(?y != ?z) .", 0),
+        ("false :- [?x, :next, ?y], [?z, :next, ?y], FILTER(!sameTerm(?x, ?z)) .", 0),
+        ("false :- [?x, :size, ?y], [?x, :size, ?z], FILTER(?y != ?z) .", 1),
+        ("false :- [?x, :size, ?v], ILL_TYPED(?v, xsd:integer) .", 0),
+    ],
+)
+def test_filters_that_ids_decide_are_applied_by_tasks(constraint: str, number: int) -> None:
+    """NaN is not equal to itself."""
+    facts = frozenset(
+        (IRI(f"http://e/{n}"), IRI("http://e/next"), IRI(f"http://e/{n + 1}")) for n in range(9)
+    )
+    facts |= {(IRI("http://e/1"), IRI("http://e/size"), Literal("NaN", XSD + "double"))}
+    dictionary = TermDictionary()
+    view = materialise(load(facts, dictionary), parse_program(RULES + constraint), dictionary)
+    with limited(1000, 2):
+        assert count_clashes(LocalFacts(view, 2)) == view.inconsistency_count == number
