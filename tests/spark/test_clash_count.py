@@ -1,9 +1,10 @@
-"""Inconsistencies counted after rounds, without Spark: facts are looked for as by tasks, one after the other."""
+"""Inconsistencies counted after rounds, without Spark: tasks look for facts one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,21 +17,24 @@ from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, load
+from tests.spark.clashes import CLASHES, KINDS
 from tests.strategies import thorough
 
 from corollary.columns import Candidates, TripleIndex
 from corollary.columns.pairs import distinct, firsts, pack
-from corollary.columns.triples import grouped
 from corollary.evaluate import inconsistency, materialise
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.materialise import MaterialisedView
-from corollary.kernels.sorted import Column
-from corollary.language import RDF_TYPE, XSD, Program, Rule, UnstratifiableError, parse_program
+from corollary.execute.batches import Batch
+from corollary.execute.filters import true_rows
+from corollary.execute.run_plan import extend
+from corollary.kernels.sorted import Column, Mask
+from corollary.language import RDF_TYPE, XSD, Filter, Program, Rule, UnstratifiableError, parse_program
 from corollary.language.model import IRI, BlankNode, Literal
 from corollary.loaders import read_index
 from corollary.loaders.encoded_format import COLUMNS
-from corollary.loaders.spark import clash_count
-from corollary.loaders.spark.clash_count import ClosedFacts, Uncounted, count_clashes
+from corollary.loaders.spark import tuning
+from corollary.loaders.spark.clash_count import ClosedFacts, Tested, Uncounted, count_clashes
 from corollary.loaders.spark.clash_tasks import Meeting, Pattern, Route, Share, joined, numbered, routed
 from corollary.loaders.spark.driver_schema import DriverSchema
 from corollary.loaders.spark.encoded_tables import DistributedDataSet
@@ -101,16 +105,34 @@ class LocalFacts(ClosedFacts):
         by_target = {slot: [row for row in sent if row["target"][0].as_py() == slot] for slot in self.slots}
         return [row for rows in by_target.values() for row in joined(meetings)(iter(rows))]
 
-    def collected(self, found: Any, numbers: Sequence[int]) -> Candidates:
-        rows = [row for row in found if row["number"][0].as_py() in numbers]
-        if sum(row.num_rows for row in rows) > clash_count.MAX_FACTS_OF_CLASHES:
+    def collected(
+        self, found: Any, numbers: Sequence[int], tested: Mapping[int, Tested] | None = None
+    ) -> Candidates:
+        tested = tested or {}
+        facts: dict[int, Candidates] = {}
+        for row in found:
+            number, *columns = (row[name].to_numpy() for name in ("number", *COLUMNS))
+            if number[0] in numbers:
+                predicates, *ends = (column.astype(np.uint32) for column in columns)
+                keys = pack(*ends)[self._are_true(tested.get(number[0]), predicates, *ends)]
+                facts.setdefault(number[0], {}).setdefault(int(predicates[0]), []).append(keys)
+        whole: Candidates = {}
+        for part in facts.values():
+            extend(whole, part)
+        if sum(keys.size for parts in whole.values() for keys in parts) > tuning.MAX_FACTS_OF_CLASHES:
             raise Uncounted("many")
-        if not rows:
-            return {}
-        names, *ends = (
-            np.concatenate([row[name].to_numpy() for row in rows]).astype(np.uint32) for name in COLUMNS
-        )
-        return {predicate: [keys] for predicate, keys in grouped(names, pack(*ends))}
+        return whole
+
+    def _are_true(self, tested: Tested | None, predicates: Column, subjects: Column, objects: Column) -> Mask:
+        is_true = np.ones(subjects.size, np.bool_)
+        if tested is not None:
+            form, atom = tested
+            batch = Batch(subjects.size, dict(zip(atom.terms, (subjects, predicates, objects), strict=True)))
+            for condition in form.conditions:
+                if condition.needs <= atom.variables:
+                    assert isinstance(condition.element, Filter)
+                    is_true &= true_rows(batch, condition.element.expression, form, self.view.dictionary)
+        return is_true
 
     def ill_typed(self) -> Column:
         relation = self.view.dictionary.encode("ILL_TYPED")
@@ -123,24 +145,28 @@ class LocalFacts(ClosedFacts):
 
 
 @contextmanager
-def limited(listed: int, collected: int) -> Iterator[None]:
-    """With other numbers of clashes that are listed, and of facts that are collected, at most."""
+def limited(listed: int, collected: int, guards: int) -> Iterator[None]:
+    """With other bounds for the clashes that are listed, facts that are collected, and facts of a guard."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inconsistency, "MAX_CLASHES_LISTED", listed)
-        patch.setattr(clash_count, "MAX_FACTS_OF_CLASHES", collected)
+        patch.setattr(tuning, "MAX_FACTS_OF_CLASHES", collected)
+        patch.setattr("corollary.loaders.spark.clash_count.MAX_FACTS_OF_CLASHES", guards)
         yield
 
 
-def check(facts: frozenset[Fact], program: Program, partitions: int, listed: int = 1000) -> int:
-    """The number is that of the engine. Returns that."""
+def check(facts: frozenset[Fact], program: Program, partitions: int, listed: int, guards: int) -> None:
+    """The number is that of the engine."""
     dictionary = TermDictionary()
-    with limited(listed, 10**6):
+    with limited(listed, 10**6, guards):
         view = materialise(load(facts, dictionary), program, dictionary)
         assert count_clashes(LocalFacts(view, partitions)) == view.inconsistency_count
-    return view.inconsistency_count
 
 
-counts, limits = st.integers(1, 4), st.sampled_from((1, 2, 1000))
+counts, limits, limits_of_guards = (
+    st.integers(1, 4),
+    st.sampled_from((1, 2, 1000)),
+    st.sampled_from((1, 10**6)),
+)
 
 
 @st.composite
@@ -158,9 +184,11 @@ def with_constraints(draw: st.DrawFn, rules: st.SearchStrategy[Rule]) -> Program
     counts,
     limits,
 )
-def test_random_constraints(facts: frozenset[Fact], program: Program, partitions: int, listed: int) -> None:
+def test_random_constraints(
+    facts: frozenset[Fact], program: Program, partitions: int, bounds: tuple[int, int]
+) -> None:
     with suppress(UnstratifiableError):
-        check(facts, program, partitions, listed)
+        check(facts, program, partitions, *bounds)
 
 
 @st.composite
@@ -248,38 +276,14 @@ none_at_all = st.builds(
     counts,
     limits,
 )
-def test_ontologies(facts: frozenset[Fact], profile: str, partitions: int, listed: int) -> None:
-    check(facts, load_profile(profile), partitions, listed)
+def test_ontologies(facts: frozenset[Fact], profile: str, partitions: int, bounds: tuple[int, int]) -> None:
+    check(facts, load_profile(profile), partitions, *bounds)
 
-
-CLASHES = """
-@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-:A owl:disjointWith :B . :A2 rdfs:subClassOf :A . :a a :A2, :B . :b a :A, :B .
-:C owl:complementOf :D . :x a :C, :D . :n a :N . :N rdfs:subClassOf owl:Nothing .
-[] a owl:AllDisjointClasses ; owl:members ( :E :F :G ) . :e a :E, :F, :G .
-:irr a owl:IrreflexiveProperty . :a :irr :a . :asy a owl:AsymmetricProperty . :a :asy :b . :b :asy :a .
-:p1 owl:propertyDisjointWith :p2 . :a :p1 :b ; :p2 :b .
-[] a owl:AllDisjointProperties ; owl:members ( :q1 :q2 ) . :a :q1 :b ; :q2 :b .
-[] owl:sourceIndividual :a ; owl:assertionProperty :r ; owl:targetIndividual :b . :a :r :b .
-[] owl:sourceIndividual :a ; owl:assertionProperty :v ; owl:targetValue 5 . :a :v 5 .
-:M owl:maxCardinality "0"^^xsd:nonNegativeInteger ; owl:onProperty :mp . :m a :M ; :mp :z .
-:Q owl:maxQualifiedCardinality "0"^^xsd:nonNegativeInteger ; owl:onProperty :qp ; owl:onClass :QC .
-:q a :Q ; :qp :qv . :qv a :QC . :aged rdfs:range xsd:integer . :a :aged "old" .
-:s1 owl:sameAs :s2 . :s1 owl:differentFrom :s2 . :s3 owl:differentFrom :s3 .
-[] a owl:AllDifferent ; owl:members ( :s1 :s2 :s4 ) . [] a owl:AllDifferent ; owl:distinctMembers ( :t :t ) .
-:a :size "abc"^^xsd:integer , "500"^^xsd:byte .
-"""
-"""One or a few of each kind, under OWL 2 RL."""
 
 HARMLESS = """
-:i{n} a :A , :C , :E ; :asy :i{m} ; :p1 :i{m} ; :p2 :i{n} ; :q1 :i{m} ; :r :i{n} ; :v {n} ; :aged {n} .
+:i{n} a :A , :C , :E ; :asy :i{m} ; :p1 :i{m} ; :p2 :i{n} ; :q1 :i{m} ; :r :i{n} ; :v {n} .
 :i{n} :mp :i{m} ; :qp :i{m} ; owl:differentFrom :i{m} ; :size "abc"^^xsd:integer , "{n}" . :j{n} a :M , :QC .
 """
-KINDS = {
-    *("cax-adc", "cax-dw", "cls-com", "cls-maxc1", "cls-maxqc1", "cls-nothing2", "dt-not-type", "eq-diff1"),
-    *("eq-diff2", "eq-diff3", "prp-adp", "prp-asyp", "prp-irp", "prp-npa1", "prp-npa2", "prp-pdw"),
-}
 
 
 def test_each_kind_among_many_facts_without_clash(tmp_path: Path) -> None:
@@ -290,11 +294,20 @@ def test_each_kind_among_many_facts_without_clash(tmp_path: Path) -> None:
     explicit = read_index([tmp_path / "in.ttl"], dictionary)
     view = materialise(explicit, load_profile("owl2rl"), dictionary)
     assert {found.rule for found in view.inconsistencies} == KINDS
-    with limited(1000, 400):
+    with limited(1000, 400, 400):
         assert count_clashes(LocalFacts(view, 3)) == view.inconsistency_count
 
 
 RULES = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+
+
+def of_chain(size: Literal, constraint: str) -> MaterialisedView:
+    """Nine facts of :next, and one of :size, under a constraint."""
+    nodes = [IRI(f"http://e/{n}") for n in range(10)]
+    facts: set[Fact] = {(one, IRI("http://e/next"), other) for one, other in pairwise(nodes)}
+    facts.add((nodes[1], IRI("http://e/size"), size))
+    dictionary = TermDictionary()
+    return materialise(load(frozenset(facts), dictionary), parse_program(RULES + constraint), dictionary)
 
 
 @pytest.mark.parametrize(
@@ -305,13 +318,8 @@ RULES = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
     ],
 )
 def test_why_they_are_not_counted(constraint: str, reason: str) -> None:
-    facts = frozenset(
-        (IRI(f"http://e/{n}"), IRI("http://e/next"), IRI(f"http://e/{n + 1}")) for n in range(9)
-    )
-    facts |= {(IRI("http://e/1"), IRI("http://e/size"), Literal("1", XSD + "integer"))}
-    dictionary = TermDictionary()
-    view = materialise(load(facts, dictionary), parse_program(RULES + constraint), dictionary)
-    with limited(1000, 8), pytest.raises(Uncounted, match=reason):
+    view = of_chain(Literal("1", XSD + "integer"), constraint)
+    with limited(1000, 8, 8), pytest.raises(Uncounted, match=reason):
         count_clashes(LocalFacts(view, 2))
 
 
@@ -326,11 +334,6 @@ def test_why_they_are_not_counted(constraint: str, reason: str) -> None:
 )
 def test_filters_that_ids_decide_are_applied_by_tasks(constraint: str, number: int) -> None:
     """NaN is not equal to itself."""
-    facts = frozenset(
-        (IRI(f"http://e/{n}"), IRI("http://e/next"), IRI(f"http://e/{n + 1}")) for n in range(9)
-    )
-    facts |= {(IRI("http://e/1"), IRI("http://e/size"), Literal("NaN", XSD + "double"))}
-    dictionary = TermDictionary()
-    view = materialise(load(facts, dictionary), parse_program(RULES + constraint), dictionary)
-    with limited(1000, 2):
+    view = of_chain(Literal("NaN", XSD + "double"), constraint)
+    with limited(1000, 2, 2):
         assert count_clashes(LocalFacts(view, 2)) == view.inconsistency_count == number

@@ -22,7 +22,7 @@ those of all plain literals. If too many candidates are left, inconsistencies ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ from corollary.loaders.spark.clash_tasks import (
     numbered,
     routed,
 )
+from corollary.loaders.spark.conditions import filtered, name_of
 from corollary.loaders.spark.encoded_tables import Batches, DistributedDataSet
 from corollary.loaders.spark.literal_values import Values
 from corollary.loaders.spark.packed_facts import ROWS, slots_for
@@ -68,6 +69,9 @@ if TYPE_CHECKING:
 
 Table = Any
 """Facts that tasks have found, as rows ``NUMBERED``."""
+
+Tested = tuple[CompiledRule, Atom]
+"""A constraint, and a premise on whose variables alone it has filters."""
 
 _Key = tuple[Atom, bool]
 """An atom with -1 for its variables, and whether its subject is a literal."""
@@ -102,12 +106,33 @@ class ClosedFacts:
         rows = self._mapped(routed(routes, slots), ROWS).repartition(len(slots), "target")
         return self._written(rows.mapInArrow(joined(meetings), NUMBERED), "candidates")
 
-    def collected(self, found: Table, numbers: Sequence[int]) -> Candidates:
-        """Facts that were found for patterns with some numbers, with local ids. Raises ``Uncounted``."""
+    def collected(
+        self, found: Table, numbers: Sequence[int], tested: Mapping[int, Tested] | None = None
+    ) -> Candidates:
+        """The facts with some numbers, with local ids. Raises ``Uncounted`` if they are too many.
+
+        If they are, those that have the number of a ``tested`` premise are filtered before.
+        """
         wanted = found.where(found.number.isin([*numbers]))
+        if tested and wanted.count() > MAX_FACTS_OF_CLASHES:
+            rest = found.where(found.number.isin([n for n in numbers if n not in tested]))
+            for number, (form, atom) in tested.items():
+                facts = self._tested(found.where(found.number == number), form, atom)
+                rest = rest.unionByName(facts)
+            wanted = self._written(rest, "tested")
         if wanted.count() > MAX_FACTS_OF_CLASHES:
             raise Uncounted(f"more than {MAX_FACTS_OF_CLASHES:,} facts may be in one")
         return self.schema.translation.facts_inward(wanted)
+
+    def _tested(self, facts: DataFrame, form: CompiledRule, atom: Atom) -> DataFrame:
+        """The facts that match an atom for which the filters on its variables are true."""
+        ends = zip(("subject", "predicate", "object"), atom.terms, strict=True)
+        names = {name: name_of(term) for name, term in ends if term < 0}
+        rows = facts.withColumnsRenamed(names)
+        for condition in form.conditions:
+            if condition.needs <= atom.variables:
+                rows = filtered(rows, condition, form, self.schema.translation)
+        return rows.withColumnsRenamed({column: name for name, column in names.items()})
 
     def ill_typed(self) -> Column | None:
         """The ill-typed literals that facts may have: global ids, ascending. None if they are many."""
@@ -164,19 +189,26 @@ class _Candidates:
         forms = [rule for rule in self._facts.schema.compiled.rules if not rule.heads]
         meetings: list[Meeting] = []
         routes: list[Route] = []
+        tested: dict[int, Tested] = {}
         is_any = False
         for form in self._with_facts(forms):
             rows = self._rows(form)
-            if rows.size:
-                is_any = True
-                self._refuse_values(form)
-                for meeting, ways in self._meetings(form, rows):
-                    meetings.append(meeting)
-                    routes += ways
+            if not rows.size:
+                continue
+            is_any = True
+            self._refuse_values(form)
+            atom = self._to_test(form)
+            number = 0 if atom is None else len(tested) + 1
+            if atom is not None:
+                tested[number] = form, atom
+            for meeting, ways in self._meetings(form, rows, number):
+                meetings.append(meeting)
+                routes += ways
         if not is_any:
             return None
         if meetings:
-            self._take(self._facts.collected(self._facts.joined(meetings, routes), [0]))
+            found = self._facts.joined(meetings, routes)
+            self._take(self._facts.collected(found, range(len(tested) + 1), tested))
         return TripleIndex(
             self._index.relations_of(p for p in self._index.all_predicates() if p < FIRST_VIRTUAL)
         )
@@ -287,8 +319,20 @@ class _Candidates:
             if int(np.square(lengths).sum()) > MAX_PAIRS_OF_ITEMS:
                 raise Uncounted(f"{called(form)} reads long lists")
 
-    def _meetings(self, form: CompiledRule, rows: Batch) -> Iterator[tuple[Meeting, list[Route]]]:
-        """The joins that find the facts of a constraint's premises, and where these facts are joined."""
+    def _to_test(self, form: CompiledRule) -> Atom | None:
+        """The only premise of a constraint that is not known, if there are filters on its variables alone."""
+        data = [form.atoms[i] for i in self._data(form) if not self._is_known(form, i)]
+        if len(data) != 1 or len(set(data[0].terms)) < len(data[0].terms):
+            return None
+        return data[0] if any(c.needs <= data[0].variables for c in form.conditions) else None
+
+    def _meetings(
+        self, form: CompiledRule, rows: Batch, number: int
+    ) -> Iterator[tuple[Meeting, list[Route]]]:
+        """The joins that find the facts of a constraint's premises, and where these facts are joined.
+
+        ``number`` is that of the facts, but for those of negated premises.
+        """
         data = [i for i in self._data(form) if not self._is_known(form, i)]
         atoms = {i: self._translation.atom(form.atoms[i]) for i in data}
         patterns = {i: self._patterns(form, i, atoms[i], rows) for i in data}
@@ -301,7 +345,10 @@ class _Candidates:
             by_object = {i: shared is not None and atoms[i].s != shared for i in joined}
             bound = sorted(rows.columns.keys() & _variables(part.atoms))
             start = distinct_rows(rows, bound) if bound else Batch.start()
-            yield Meeting(part, start, asked), [(p, by_object[i]) for i in joined for p in patterns[i]]
+            yield (
+                Meeting(part, start, asked, number),
+                [(p, by_object[i]) for i in joined for p in patterns[i]],
+            )
             waiting.difference_update(joined)
         for atom in (atom for negation in form.negations for atom in negation.atoms):
             if not self._on_driver.has(atom):

@@ -19,7 +19,7 @@ from corollary.columns.pairs import among, distinct, firsts, pack, seconds
 from corollary.columns.triples import grouped
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
-from corollary.execute.run_plan import emit, run, sizes
+from corollary.execute.run_plan import emit, extend, run, sizes
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.packed_facts import gather, homes, large_tables, packed_rows
@@ -31,7 +31,7 @@ from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 Batches = Iterator[pa.RecordBatch]
 
 NUMBERED = f"number int, {', '.join(f'{name} long' for name in COLUMNS)}"
-"""Rows of facts, with the number of the pattern that they match."""
+"""Rows of facts, with the number of the pattern that they match, or of the meeting that they are from."""
 
 _NUMBERED = pa.schema([("number", pa.int32()), *((name, pa.int64()) for name in COLUMNS)])
 
@@ -84,12 +84,13 @@ class Meeting:
 
     ``rule`` has them as its atoms, and the filters on their variables that ids decide. ``rows`` binds some of
     their variables to what the schema allows. ``wanted`` are those of the atoms whose facts are asked for,
-    with patterns for these facts.
+    with patterns for these facts, which get a ``number``.
     """
 
     rule: CompiledRule
     rows: Batch
     wanted: tuple[tuple[Atom, tuple[Pattern, ...]], ...]
+    number: int = 0
 
     def facts(self, index: TripleIndex) -> Candidates:
         """The wanted facts that have partners in an index."""
@@ -165,12 +166,12 @@ def joined(meetings: Sequence[Meeting]) -> Callable[[Batches], Batches]:
         for target in sorted(held):
             facts = Delta.gathered(held.pop(target))
             index = TripleIndex(facts.relations_of(facts.all_predicates()))
-            found: Candidates = {}
+            found: dict[int, Candidates] = {}
             for meeting in meetings:
-                for predicate, parts in meeting.facts(index).items():
-                    found.setdefault(predicate, []).extend(parts)
-            for predicate, keys in Delta.gathered(found).items():
-                yield _rows(0, predicate, keys)
+                extend(found.setdefault(meeting.number, {}), meeting.facts(index))
+            for number, candidates in found.items():
+                for predicate, keys in Delta.gathered(candidates).items():
+                    yield _rows(number, predicate, keys)
 
     return join
 
