@@ -162,11 +162,9 @@ def check(facts: frozenset[Fact], program: Program, partitions: int, listed: int
         assert count_clashes(LocalFacts(view, partitions)) == view.inconsistency_count
 
 
-counts, limits, limits_of_guards = (
-    st.integers(1, 4),
-    st.sampled_from((1, 2, 1000)),
-    st.sampled_from((1, 10**6)),
-)
+counts = st.integers(1, 4)
+limits = st.tuples(st.sampled_from((1, 2, 1000)), st.sampled_from((1, 10**6)))
+"""Clashes that are listed, and facts of a guard, at most."""
 
 
 @st.composite

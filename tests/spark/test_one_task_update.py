@@ -16,6 +16,7 @@ from tests.engine import Fact, load
 from tests.spark.data import TextTriple, texts
 from tests.strategies import thorough
 
+from corollary.columns import TripleIndex
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import IRI, Program, UnstratifiableError, constant_text, parse_program
 from corollary.language.errors import Diagnostic, InputError
@@ -279,7 +280,12 @@ def test_a_closure_does_not_read_facts_by_graph(tmp_path: Path, monkeypatch: pyt
     assert TaskContent(iter(()), tmp_path / "set").data_set().graphs
     (file,) = (tmp_path / "set/facts/graphs").iterdir()
     read = []
-    monkeypatch.setattr(Reader, "_indexes", lambda _, name, part: read.append((name, part)) or {})
+
+    def noted(_: Reader, name: str, part: str) -> dict[int, TripleIndex]:
+        read.append((name, part))
+        return {}
+
+    monkeypatch.setattr(Reader, "_indexes", noted)
     found = TaskContent(iter(()), tmp_path / "set").data_set(only_explicit=True)
     assert found.graphs is None and read == [("explicit", "facts/explicit")]
     file.write_bytes(file.read_bytes()[:-1] + b"!")
