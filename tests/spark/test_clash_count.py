@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,8 +29,8 @@ from corollary.execute.batches import Batch
 from corollary.execute.filters import true_rows
 from corollary.execute.run_plan import extend
 from corollary.kernels.sorted import Column, Mask
-from corollary.language import RDF_TYPE, XSD, Filter, Program, Rule, UnstratifiableError, parse_program
-from corollary.language.model import IRI, BlankNode, Literal
+from corollary.language import RDF_TYPE, XSD, Filter, Program, Rule, parse_program
+from corollary.language.model import IRI, BlankNode, BodyElement, Literal, Not
 from corollary.loaders import read_index
 from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark import tuning
@@ -168,25 +168,31 @@ limits = st.tuples(st.sampled_from((1, 2, 1000)), st.sampled_from((1, 10**6)))
 
 
 @st.composite
-def with_constraints(draw: st.DrawFn, rules: st.SearchStrategy[Rule]) -> Program:
-    """Rules with heads, and others without."""
-    with_heads = draw(some.lists_of(some.positive_rules(), 0, 3))
-    bare = [Rule((), rule.body) for rule in draw(some.lists_of(rules, 1, 4))]
-    return some.program_of([*with_heads, *bare])
+def constraints(draw: st.DrawFn) -> Rule:
+    """One to three atoms, and perhaps a negated one and a filter."""
+    body = draw(some.bodies(draw(st.sampled_from((some.LOWER, some.OPEN)))))
+    bound = some.variables_of(body)
+    more: list[BodyElement] = []
+    if draw(st.booleans()):
+        more.append(Not((draw(some.atoms(some.LOWER, bound)),)))
+    if bound and draw(st.booleans()):
+        more.append(Filter(draw(some.conditions(bound))))
+    return Rule((), (*body, *more))
 
 
 @thorough(300)
 @given(
     some.number_fact_sets,
-    with_constraints(st.one_of(some.positive_rules(), some.rules_with_not(), some.rules_with_filter())),
+    st.tuples(some.lists_of(some.positive_rules(), 0, 2), some.lists_of(constraints(), 1, 4)).map(
+        lambda parts: some.program_of([*parts[0], *parts[1]])
+    ),
     counts,
     limits,
 )
 def test_random_constraints(
     facts: frozenset[Fact], program: Program, partitions: int, bounds: tuple[int, int]
 ) -> None:
-    with suppress(UnstratifiableError):
-        check(facts, program, partitions, *bounds)
+    check(facts, program, partitions, *bounds)
 
 
 @st.composite

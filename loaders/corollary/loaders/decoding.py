@@ -86,7 +86,7 @@ class Reader:
     def data_set(self, *, inferred: bool, by_graph: bool = True) -> EncodedDataSet:
         """Read the data set; without ``inferred``, skip the inferred facts.
 
-        Without ``by_graph``, skip the facts by graph; their files are compared with the manifest all the same.
+        Without ``by_graph``, skip the facts by graph; their files are compared with the manifest even so.
         """
         self.check_files(inferred=inferred)
         dictionary = TermDictionary.of_tables(self._term_tables())
