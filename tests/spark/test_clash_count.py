@@ -175,7 +175,8 @@ def constraints(draw: st.DrawFn) -> Rule:
     more: list[BodyElement] = []
     if draw(st.booleans()):
         more.append(Not((draw(some.atoms(some.LOWER, bound)),)))
-    if bound and draw(st.booleans()):
+    is_filtered = draw(st.booleans())
+    if bound and is_filtered:
         more.append(Filter(draw(some.conditions(bound))))
     return Rule((), (*body, *more))
 
@@ -341,3 +342,10 @@ def test_filters_that_ids_decide_are_applied_by_tasks(constraint: str, number: i
     view = of_chain(Literal("NaN", XSD + "double"), constraint)
     with limited(1000, 2, 2):
         assert count_clashes(LocalFacts(view, 2)) == view.inconsistency_count == number
+
+
+def test_negated_premises_are_looked_for() -> None:
+    """Eight of nine nodes with a next one have no size."""
+    constraint = "false :- [?x, :next, ?y], NOT EXISTS ?v IN ([?x, :size, ?v]) ."
+    view = of_chain(Literal("1", XSD + "integer"), constraint)
+    assert count_clashes(LocalFacts(view, 2)) == view.inconsistency_count == 8
