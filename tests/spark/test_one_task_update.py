@@ -16,10 +16,12 @@ from tests.engine import Fact, load
 from tests.spark.data import TextTriple, texts
 from tests.strategies import thorough
 
+from corollary.columns import TripleIndex
 from corollary.evaluate import materialise as materialise_here
 from corollary.language import IRI, Program, UnstratifiableError, constant_text, parse_program
-from corollary.language.errors import Diagnostic
-from corollary.loaders.decoding import content_of
+from corollary.language.errors import Diagnostic, InputError
+from corollary.loaders.decoding import Reader, content_of
+from corollary.loaders.encoded import save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import one_task
 from corollary.loaders.spark.one_task import followed
@@ -269,3 +271,23 @@ def test_a_worker_that_is_killed_leaves_files_where_spark_deletes_them(
     next(pieces)
     assert [*tmp_path.iterdir()]
     assert [*pieces] and not [*tmp_path.iterdir()]
+
+
+def test_a_closure_does_not_read_facts_by_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their files, which are copied, are compared with the manifest only."""
+    data = closed_by_graph(frozenset((*fact, ONE) for fact in CHAIN_OF_TWO), RULES)
+    save_encoded(tmp_path / "set", data)
+    assert TaskContent(iter(()), tmp_path / "set").data_set().graphs
+    (file,) = (tmp_path / "set/facts/graphs").iterdir()
+    read = []
+
+    def noted(_: Reader, name: str, part: str) -> dict[int, TripleIndex]:
+        read.append((name, part))
+        return {}
+
+    monkeypatch.setattr(Reader, "_indexes", noted)
+    found = TaskContent(iter(()), tmp_path / "set").data_set(only_explicit=True)
+    assert found.graphs is None and read == [("explicit", "facts/explicit")]
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    with pytest.raises(InputError, match="graphs"):
+        TaskContent(iter(()), tmp_path / "set").data_set(only_explicit=True)

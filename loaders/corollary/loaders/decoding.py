@@ -83,15 +83,19 @@ class Reader:
             if inferred or not name.startswith((INFERRED, GENERALISED)):
                 self._check_file(name, about)
 
-    def data_set(self, *, inferred: bool) -> EncodedDataSet:
-        """Read the data set; without ``inferred``, skip the inferred facts."""
+    def data_set(self, *, inferred: bool, by_graph: bool = True) -> EncodedDataSet:
+        """Read the data set; without ``inferred``, skip the inferred facts.
+
+        Without ``by_graph``, skip the facts by graph; their files are compared with the manifest even so.
+        """
         self.check_files(inferred=inferred)
         dictionary = TermDictionary.of_tables(self._term_tables())
         explicit = self._indexes("explicit", EXPLICIT)
         derived = self._indexes("inferred", INFERRED) if inferred else {}
         has_more = inferred and "generalised" in self._manifest["facts"]
         generalised = self._indexes("generalised", GENERALISED) if has_more else {}
-        graphs = self._indexes("graphs", GRAPHS) if "graphs" in self._manifest["facts"] else None
+        has_graphs = by_graph and "graphs" in self._manifest["facts"]
+        graphs = self._indexes("graphs", GRAPHS) if has_graphs else None
         return EncodedDataSet(
             dictionary,
             explicit.get(_NO_GRAPH, TripleIndex()),

@@ -74,9 +74,9 @@ class DistributedEvaluation:
         self._folder = folder
         self._rdf_type = self.translation.id(compiled.rdf_type)
         self.facts = Facts(data, folder, self._rdf_type)
-        self._values: Values | None = None
+        self.values: Values | None = None
         if compiled.uses(VALUE_BUILTINS):
-            self._values = Values(compiled, self.translation, data.explicit, folder)
+            self.values = Values(compiled, self.translation, data.explicit, folder)
         self._included = Inclusions()
         self._applied: dict[CompiledRule, GuardTable | None] = {}
         self._active: list[CompiledRule] = []
@@ -131,8 +131,8 @@ class DistributedEvaluation:
         joins = Joins(self.facts, self.translation, self._rdf_type)
         for rule in (*self.schema.rules.joins, *self._active):
             yield from self._by_rule(rule, joins)
-        if self._values is not None:
-            yield from self._by_values(self._values)
+        if self.values is not None:
+            yield from self._by_values(self.values)
 
     def _by_inclusions(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
         included = self.schema.included()

@@ -188,6 +188,14 @@ class Values:
         marked, members = (t.where(~_is_among(self._waiting)) for t in (self._marked, self._members))
         return [*self._ill_typed(marked), self._as_facts("SAME_VALUE", _equal(members, members))]
 
+    def ill_typed(self) -> DataFrame:
+        """The ill-typed literals of explicit facts and of heads: id."""
+        return self._marked.where("ill_typed is not null").select("id")
+
+    def marked(self) -> DataFrame:
+        """The literals with a datatype or a language, of explicit facts and of heads: id."""
+        return self._marked.select("id")
+
     def may_be_equal(self) -> bool:
         """Whether two literals of explicit facts, or of heads of rules, denote one value."""
         return not (self._marked.isEmpty() or _equal(self._members, self._members).isEmpty())

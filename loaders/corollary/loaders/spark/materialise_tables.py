@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
-from corollary.loaders.encoded_format import GENERALISED, GRAPHS, INFERRED, TERMS
+from corollary.loaders.encoded_format import EXPLICIT, GENERALISED, GRAPHS, INFERRED, TERMS
+from corollary.loaders.spark.clash_count import ClosedFacts, Uncounted, count_clashes
 from corollary.loaders.spark.encoded_tables import (
     DistributedDataSet,
     Files,
@@ -24,7 +25,7 @@ from corollary.loaders.spark.encoded_tables import (
 )
 from corollary.loaders.spark.encoding import files_for, warn_of_few_files, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
-from corollary.loaders.spark.id_translation import IdTranslation
+from corollary.loaders.spark.literal_values import Values
 from corollary.loaders.spark.load import Notify, Stages, silent
 from corollary.loaders.spark.one_task import close
 from corollary.loaders.spark.partition_rounds import Followed, PartitionedEvaluation, partitions_for
@@ -48,8 +49,8 @@ ONE_TASK, PARTITIONS, JOINS = "one task", "partitions", "joins"
 class Materialised:
     """The result of a materialisation: counts, and the wall-clock seconds of every stage.
 
-    ``inconsistencies`` are counted in one task only; else None. ``method`` is ONE_TASK, PARTITIONS, or JOINS
-    with the reason why not on partitions.
+    ``inconsistencies`` is their number; None if they are not counted, for the reason ``uncounted``.
+    ``method`` is ONE_TASK, PARTITIONS, or JOINS with the reason why not on partitions.
     """
 
     explicit: int
@@ -58,6 +59,7 @@ class Materialised:
     rounds: int
     inconsistencies: int | None
     method: str
+    uncounted: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -102,6 +104,7 @@ def materialise(
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         copy_files(storage, data.folder, folder, copied)
         done = close_in_rounds(data, program, folder, files, stages, notify, kept=kept)
+        inconsistencies, uncounted = _counted(data, done, folder, stages)
         stages.enter("manifest")
         check_unchanged(data)
         facts = write_manifest(
@@ -109,7 +112,28 @@ def materialise(
             done.fingerprint, {"data set": data.digest},
         )  # fmt: skip
     stages.enter("")
-    return Materialised(facts["explicit"], facts["inferred"], done.rounds, None, done.method, stages.seconds)
+    counts = facts["explicit"], facts["inferred"], done.rounds, inconsistencies
+    return Materialised(*counts, done.method, uncounted, stages.seconds)
+
+
+def _counted(
+    data: DistributedDataSet, done: ClosedInRounds, folder: str, stages: Stages
+) -> tuple[int | None, str]:
+    """The number of inconsistencies; or None, and why they are not counted."""
+    if all(rule.heads for rule in done.schema.compiled.source):
+        return 0, ""
+    stages.enter("inconsistencies")
+    parts = {
+        part: [name for name in done.files if name.startswith(f"{part}/")]
+        for part in (EXPLICIT, INFERRED, GENERALISED, GRAPHS)
+    }
+    paths = {part: [f"{folder}/{name}" for name in names] for part, names in parts.items()}
+    written = replace(data, folder=folder, files=done.files, fact_paths=paths)
+    try:
+        place = f"{scratch(folder)}/inconsistencies"
+        return count_clashes(ClosedFacts(data, written, done.schema, done.values, place)), ""
+    except Uncounted as reason:
+        return None, str(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +141,7 @@ class ClosedInRounds:
     """What was written: inferred facts and terms of the program; and the number of terms by kind, with these.
 
     ``reason`` says why the facts were closed from scratch, although a change was to be followed; empty if it
-    was.
+    was. ``schema`` has all schema facts, ``values`` the values of literals, if rules ask for them.
     """
 
     counts: dict[Kind, int]
@@ -125,7 +149,9 @@ class ClosedInRounds:
     rounds: int
     method: str
     fingerprint: str | None
-    reason: str = ""
+    reason: str
+    schema: Schema
+    values: Values | None
 
 
 def close_in_rounds(
@@ -159,19 +185,21 @@ def close_in_rounds(
         notify(f"by joins: {why}")
         found = _by_joins(data, program, schema, folder, files, stages, notify, f"{JOINS}: {why}")
         reason = reason or f"{why}" * (followed is not None)
-    new_files = _write_new_terms(data.terms.sparkSession, found.translation.new, folder, data.files)
+    new_files = _write_new_terms(data.terms.sparkSession, found.schema.translation.new, folder, data.files)
     counts = dict(data.counts)
-    for _, text in found.translation.new:
+    for _, text in found.schema.translation.new:
         counts[kind_of_text(text)] += 1
     closed = None if found.has_suspended else fingerprint(program)
-    return ClosedInRounds(counts, {**found.files, **new_files}, found.rounds, found.method, closed, reason)
+    whole, last = {**found.files, **new_files}, (found.schema, found.values)
+    return ClosedInRounds(counts, whole, found.rounds, found.method, closed, reason, *last)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """Inferred facts that are written, with the manifest's entries for them."""
 
-    translation: IdTranslation
+    schema: Schema
+    values: Values | None
     rounds: int
     method: str
     files: Files
@@ -198,7 +226,8 @@ def _on_partitions(
     evaluation.run()
     stages.enter("write")
     written = evaluation.write(folder, files or files_for(evaluation.inferred, data.terms, None))
-    return _Found(evaluation.translation, evaluation.rounds, PARTITIONS, written, is_anew=evaluation.is_anew)
+    found = schema, evaluation.values, evaluation.rounds
+    return _Found(*found, PARTITIONS, written, is_anew=evaluation.is_anew)
 
 
 def _by_joins(
@@ -218,7 +247,8 @@ def _by_joins(
     write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
     write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
     written = described(data.terms.sparkSession, folder, (INFERRED, GENERALISED))
-    return _Found(evaluation.translation, evaluation.facts.rounds, method, written, has_suspended)
+    found = evaluation.schema, evaluation.values, evaluation.facts.rounds
+    return _Found(*found, method, written, has_suspended)
 
 
 def _in_one_task(
@@ -242,7 +272,7 @@ def _in_one_task(
     stages.enter("")
     rounds, inconsistencies = (written.report[name] for name in ("rounds", "inconsistencies"))
     found = facts["explicit"], facts["inferred"], rounds, inconsistencies
-    return Materialised(*found, ONE_TASK, stages.seconds)
+    return Materialised(*found, ONE_TASK, seconds=stages.seconds)
 
 
 def _evaluated(

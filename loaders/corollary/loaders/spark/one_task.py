@@ -203,7 +203,7 @@ def _numbered(batches: Batches, *, by_graph: bool) -> tuple[EncodedDataSet, dict
 
 
 def _closed(content: TaskContent, program: Program) -> tuple[EncodedDataSet, dict[str, Any]]:
-    data = content.data_set(inferred=False)
+    data = content.data_set(only_explicit=True)
     view = materialise_here(data.explicit, program, data.dictionary)
     result, report = _result(view)
     return result, {**report, "inconsistencies": view.inconsistency_count}

@@ -133,7 +133,7 @@ class PartitionedEvaluation:
         self.inferred = 0
         self._sample: list[Fact] = []
         self._counts: Counter[int] = Counter()
-        self._values: Values | None = None
+        self.values: Values | None = None
         self._news: list[Derived] = []
         self._slots = slots_for(self._spark, partitions)
         self._learn_names()
@@ -254,8 +254,8 @@ class PartitionedEvaluation:
         """The rules that read values of literals, and what tasks need. Raises ``CannotCut``."""
         data = self._data
         if self._schema.compiled.uses(VALUE_BUILTINS):
-            self._values = Values(self._schema.compiled, self.translation, data.explicit, self._folder)
-            self._news = self._values.compared()
+            self.values = Values(self._schema.compiled, self.translation, data.explicit, self._folder)
+            self._news = self.values.compared()
         cut = self._program_cut(is_strict=is_strict)
         for kind in BULK_KINDS:
             if data.counts[kind] + len(self.translation.new) + cut.dictionary.count(kind) > INDEX_MASK:
@@ -275,7 +275,7 @@ class PartitionedEvaluation:
             self._add_schema(more)
         self._refuse_large_closures()
         large = np.array([p for p, count in self._counts.items() if count > MAX_FACTS_REPLICATED], np.int64)
-        has_equal = self._values is not None and self._values.may_be_equal()
+        has_equal = self.values is not None and self.values.may_be_equal()
         return cut_program(
             self._schema,
             dictionary,
@@ -314,10 +314,10 @@ class PartitionedEvaluation:
 
     def _sent_by_driver(self, find: Find) -> list[DataFrame]:
         """Rows for what follows from values of literals. ``find`` looks for terms in recent facts."""
-        if self._values is None:
+        if self.values is None:
             return []
         news, self._news = self._news, []
-        news += self._values.derived_of_named(find, self._schema.index)
+        news += self.values.derived_of_named(find, self._schema.index)
         heads = [head for relation, facts in news for head in self._heads(relation, facts)]
         return [facts.mapInArrow(self._work.cut(SENT), ROWS) for facts in heads]
 

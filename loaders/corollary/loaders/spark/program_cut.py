@@ -334,7 +334,7 @@ class _Cutting:
         filters = [element for element in written.body if isinstance(element, Filter)]
         guarded = {Variable(form.names[-1 - v]) for v in form.guarded}
         for element in filters:
-            if not (variables(element.expression) <= guarded or _is_by_ids(core(element.expression))):
+            if not (variables(element.expression) <= guarded or is_by_ids(core(element.expression))):
                 raise CannotCut(f"{called(form)} compares values of data")
         data = self._data(form)
         if not data:
@@ -524,10 +524,10 @@ def _without_filters(rule: Rule) -> Rule:
     return replace(rule, body=tuple(e for e in rule.body if not isinstance(e, Filter)))
 
 
-def _is_by_ids(expression: Expression) -> bool:
+def is_by_ids(expression: Expression) -> bool:
     """Whether ids decide an expression, without the texts of terms."""
     if not isinstance(expression, Call):
         return False
     if expression.function in LOGICAL:
-        return all(map(_is_by_ids, expression.arguments))
+        return all(map(is_by_ids, expression.arguments))
     return expression.function in BY_IDS and not any(isinstance(a, Call) for a in expression.arguments)

@@ -28,6 +28,9 @@ SNAPSHOT_SUFFIX = ".snapshot"
 SIGNS_OF_PATTERNS = frozenset("*?[]{}\\")
 """The characters by which Spark tells the pattern of several paths from one path."""
 
+CHECKSUM_ERROR = "org.apache.hadoop.fs.ChecksumException"
+"""What Hadoop throws if a file is not what the checksums beside it say."""
+
 Java = Any
 """An object of the driver's Java virtual machine."""
 
@@ -110,13 +113,24 @@ class Storage:
         return bool(system.exists(java_path) and system.getFileStatus(java_path).isDirectory())
 
     def read(self, path: str) -> str:
-        """Read a small text file. Raises InputError if it does not exist."""
+        """Read a small text file. Raises InputError if it does not exist, or Hadoop's checksum differs."""
+        from py4j.protocol import Py4JJavaError
+
         java_path, system = self._path(path)
         if not system.exists(java_path):
             raise input_error(f"{path}: no such file")
         stream = system.open(java_path)
         try:
             return bytes(stream.readAllBytes()).decode()
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getName() != CHECKSUM_ERROR:
+                raise
+            parent, _, name = path.rpartition("/")
+            raise input_error(
+                f"{path}: this is not what was written: it has another checksum than .{name}.crc beside it, "
+                "which Hadoop wrote",
+                f"write the data set again; or, if the file is to be as it is, delete {parent}/.{name}.crc",
+            ) from None
         finally:
             stream.close()
 

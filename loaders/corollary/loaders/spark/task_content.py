@@ -21,8 +21,7 @@ from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.delta import Delta
 from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
-from corollary.loaders.decoding import content_of
-from corollary.loaders.encoded import load_encoded
+from corollary.loaders.decoding import Reader, content_of
 from corollary.loaders.encoded_format import COLUMNS, EncodedDataSet
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.spark.packed_facts import large_tables
@@ -77,13 +76,13 @@ class TaskContent:
             contents = (content.as_buffer() for content in rows.column("content"))
             self._chunks.setdefault(part, []).extend(zip(*columns, contents, strict=True))
 
-    def data_set(self, *, inferred: bool = True) -> EncodedDataSet:
-        """The data set; without ``inferred``, the inferred facts may be missing.
+    def data_set(self, *, only_explicit: bool = False) -> EncodedDataSet:
+        """The data set. If ``only_explicit``, inferred facts and facts by graph may be missing.
 
         Raises InputError if its files are damaged.
         """
         if self._folder is not None:
-            return load_encoded(self._folder, inferred=inferred)
+            return Reader(self._folder).data_set(inferred=not only_explicit, by_graph=not only_explicit)
         explicit, known, general = (Delta.gathered(self._facts.pop(part, {})) for part in PARTS_OF_FACTS)
         graphs = _by_graph(self._quads) or None
         return EncodedDataSet(self._dictionary(), explicit, known, graphs=graphs, generalised=general)

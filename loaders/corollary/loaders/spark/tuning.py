@@ -103,6 +103,14 @@ MAX_EDGES_EXCHANGED = 1_000_000
 """Explicit facts of a relation up to which its transitive closure is found by exchanges. Not tuned: in a
 partition it joins all predecessors of a node with all successors."""
 
+MAX_FACTS_OF_CLASHES = 500_000
+"""Facts that may take part in inconsistencies, which the driver collects at most. Not tuned: a bound on its
+memory, some 100 MB with the texts of their terms."""
+
+MAX_PAIRS_OF_ITEMS = 4_000_000
+"""Pairs of items of lists that the driver lists at most, for constraints with PAIR. Not tuned: a bound on its
+memory, 32 MB and as much for what it joins."""
+
 MAX_FACTS_PER_PARTITION = 2_000_000
 """Explicit facts of a partition, if the number of files is not given. Not tuned: a bound on the memory of a
 Python worker, some 500 MB with what follows."""
