@@ -327,7 +327,7 @@ def test_types_that_are_proved_are_not_released() -> None:
     left, proved = result.index.but_for([name]), load(schema | types, dictionary)
     inclusion.overdelete_in_order(result.index, lost, proved, lambda predicate, _: predicate == name)
     assert inclusion.holds_back
-    released = Delta.gathered(inclusion.release(left, lambda _: True, proved))
+    released = Delta.gathered(inclusion.release(left, proved))
     g, class_ = dictionary.encode(f"<{EXAMPLE}g>"), dictionary.encode(f"<{EXAMPLE}C>")
     assert g << 32 | class_ in released.keys(rdf_type).tolist()
     assert {key >> 32 for key in released.keys(rdf_type).tolist()} == {g}
