@@ -92,9 +92,9 @@ class Prover:
         """
         to_ask = {self._numbers[id(module)] for module in self._routes.deriving(frontier)}
         receiving: list[int] | None = None  # found when something is proved, and something is left
-        waits = bool(frontier) and len(checked) >= MIN_CHECKED_TO_WAIT
-        turns = sorted(to_ask if waits else to_ask | news.keys())  # a heap
         is_all = len(frontier) == len(checked)
+        waits = bool(frontier) and not is_all and len(checked) >= MIN_CHECKED_TO_WAIT
+        turns = sorted(to_ask if waits else to_ask | news.keys())  # a heap
         while checked and turns:
             check()
             number = heappop(turns)
