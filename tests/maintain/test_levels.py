@@ -226,6 +226,33 @@ def test_hopeless_candidates_are_not_searched_for(
     assert max(searched) <= 2
 
 
+@pytest.mark.parametrize("many", [1, backward_forward.MIN_CANDIDATES_TO_SIFT])
+def test_candidates_that_were_proved_meanwhile(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """E[y] is a candidate, then loses another derivation together with D[z], and is seen to follow from y s o."""
+    program = """
+        [?x, :p, ?y] :- :C[?x], [?x, :q, ?y] .
+        :E[?y] :- [?x, :p, ?y], [?y, :r, ?z] .
+        :D[?y] :- [?x, :p, ?y], [?y, :t, ?z] .
+        :E[?y] :- [?y, :s, ?z] .
+        :C[?y] :- :E[?y] .
+    """
+    decided: list[int] = []
+    decide = Prover.unproved
+
+    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        assert not candidates & self.proved
+        decided.append(len(candidates))
+        return decide(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", noted)
+    monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", many)
+    types = {(IRI(EXAMPLE + s), RDF_TYPE, IRI(EXAMPLE + c)) for s, c in ("xC", "yE")}
+    before = facts("x q y, x q z, y s o, y r o, z t o") | types
+    left = before - facts("x q y, x q z") - {(IRI(EXAMPLE + "y"), RDF_TYPE, IRI(EXAMPLE + "E"))}
+    assert_exact([before, left, before], parse_program(kinds.PREFIX + program))
+    assert decided
+
+
 LITERALS = (
     "",
     "[?x, :r, 5] :- :C[?x] . :C[?x] :- [?x, :r, ?y] .",
