@@ -27,6 +27,7 @@ from corollary.maintain import final_schema, maintain
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
+from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
 from corollary.modules import inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
@@ -226,9 +227,9 @@ def test_hopeless_candidates_are_not_searched_for(
     assert max(searched) <= 2
 
 
-@pytest.mark.parametrize("many", [1, backward_forward.MIN_CANDIDATES_TO_SIFT])
+@pytest.mark.parametrize("many", [1, MIN_CANDIDATES_TO_SIFT])
 def test_candidates_that_were_proved_meanwhile(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
-    """E[y] is a candidate, then loses another derivation together with D[z], and is seen to follow from y s o."""
+    """E[y], a candidate, loses another derivation together with D[z], and is seen to follow from y s o."""
     program = """
         [?x, :p, ?y] :- :C[?x], [?x, :q, ?y] .
         :E[?y] :- [?x, :p, ?y], [?y, :r, ?z] .

@@ -195,7 +195,7 @@ class Datatypes(Module):
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The virtual facts about literals in deleted facts, unless these are in ``proved`` facts, too.
 
-        Those about literals of earlier calls were returned then: their types, which are deleted last, say nothing.
+        Not again for literals of earlier calls: their types are deleted after them.
         VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
         virtual facts if the module is wide, or if a deleted fact is of owl:sameAs.
         """
