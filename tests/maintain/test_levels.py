@@ -27,6 +27,7 @@ from corollary.maintain import final_schema, maintain
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
+from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
 from corollary.modules import inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
@@ -226,6 +227,33 @@ def test_hopeless_candidates_are_not_searched_for(
     assert max(searched) <= 2
 
 
+@pytest.mark.parametrize("many", [1, MIN_CANDIDATES_TO_SIFT])
+def test_candidates_that_were_proved_meanwhile(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """E[y], a candidate, loses another derivation together with D[z], and is seen to follow from y s o."""
+    program = """
+        [?x, :p, ?y] :- :C[?x], [?x, :q, ?y] .
+        :E[?y] :- [?x, :p, ?y], [?y, :r, ?z] .
+        :D[?y] :- [?x, :p, ?y], [?y, :t, ?z] .
+        :E[?y] :- [?y, :s, ?z] .
+        :C[?y] :- :E[?y] .
+    """
+    decided: list[int] = []
+    decide = Prover.unproved
+
+    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        assert not candidates & self.proved
+        decided.append(len(candidates))
+        return decide(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", noted)
+    monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", many)
+    types = {(IRI(EXAMPLE + s), RDF_TYPE, IRI(EXAMPLE + c)) for s, c in ("xC", "yE")}
+    before = facts("x q y, x q z, y s o, y r o, z t o") | types
+    left = before - facts("x q y, x q z") - {(IRI(EXAMPLE + "y"), RDF_TYPE, IRI(EXAMPLE + "E"))}
+    assert_exact([before, left, before], parse_program(kinds.PREFIX + program))
+    assert decided
+
+
 LITERALS = (
     "",
     "[?x, :r, 5] :- :C[?x] . :C[?x] :- [?x, :r, ?y] .",
@@ -312,13 +340,14 @@ def test_modules_without_a_part_in_it_are_not_asked() -> None:
 def test_types_that_are_proved_are_not_released() -> None:
     """x is a subject of p no more. Its type by the domain of p is a candidate only if nothing else proves it.
 
-    a to e are explicit instances of the domain, f of a subclass of it, g of another class.
+    a to e and h to k are explicit instances of the domain, f of a subclass of it, g of another class: more
+    terms than are looked at one by one.
     """
     domain, lower, other, p = (IRI(EXAMPLE + name) for name in "CDEp")
     schema = {(p, IRI(RDFS + "domain"), domain), (lower, IRI(RDFS + "subClassOf"), domain)}
-    types = {(IRI(EXAMPLE + name), RDF_TYPE, domain) for name in "abcde"}
+    types = {(IRI(EXAMPLE + name), RDF_TYPE, domain) for name in "abcdehijk"}
     types |= {(IRI(EXAMPLE + "f"), RDF_TYPE, lower), (IRI(EXAMPLE + "g"), RDF_TYPE, other)}
-    using = facts("a p z, b p z, c p z, d p z, e p z, f p z, g p z")
+    using = facts(", ".join(f"{name} p z" for name in "abcdefghijk"))
     dictionary = TermDictionary()
     result = materialise(load(using | schema | types, dictionary), load_profile("rdfs-plus"), dictionary)
     (inclusion,) = (m for m in result.engine.fixpoint.modules if m.name == "inclusion")
@@ -327,7 +356,7 @@ def test_types_that_are_proved_are_not_released() -> None:
     left, proved = result.index.but_for([name]), load(schema | types, dictionary)
     inclusion.overdelete_in_order(result.index, lost, proved, lambda predicate, _: predicate == name)
     assert inclusion.holds_back
-    released = Delta.gathered(inclusion.release(left, lambda _: True, proved))
+    released = Delta.gathered(inclusion.release(left, proved))
     g, class_ = dictionary.encode(f"<{EXAMPLE}g>"), dictionary.encode(f"<{EXAMPLE}C>")
     assert g << 32 | class_ in released.keys(rdf_type).tolist()
     assert {key >> 32 for key in released.keys(rdf_type).tolist()} == {g}

@@ -75,10 +75,6 @@ class Precedence:
         """The level of a predicate, -1 if it is in no edge."""
         return self.levels.get(predicate, -1)
 
-    def is_below(self, level: float, predicate: int) -> bool:
-        """Whether the level of a predicate is lower than the given one."""
-        return self.levels.get(predicate, -1) < level
-
     def beside(self, predicates: Collection[int]) -> set[int]:
         """The predicates on the levels of the given ones whose components have several predicates."""
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -303,13 +302,13 @@ class _Transaction:
         known: Sequence[TripleIndex],
         named: dict[int, Delta],
     ) -> None:
-        """Enqueue what modules held back of predicates below the least level of the candidates."""
+        """Enqueue what modules held back, once no candidates of lower levels are left."""
         for number in self._holding:
             module = self._modules[number]
-            if module.holds_back:
-                least = self._work.least_level(layer, order)
+            held = module.holds_back
+            if held and min(map(order.level, held)) <= self._work.least_level(layer, order):
                 with self._report.timed(self._layers.name(layer), module.name):
-                    found = module.release(self._index, partial(order.is_below, least), strategy.proved)
+                    found = module.release(self._index, strategy.proved)
                     self._enqueue(Delta.gathered(found), number, layer, strategy, known, named)
 
     def _enqueue(

@@ -91,6 +91,7 @@ class Datatypes(Module):
         self._looked_up = 0
         self._shown: set[str] = set()
         self._equated: Keys = np.empty(0, np.uint64)
+        self._overdeleted: Column = NO_COLUMN  # literals, ascending, all of whose virtual facts were returned
         self._scanned = False
         self._is_started = False
         self._about_rdf_type: dict[int, tuple[Relation, bool]] = {}  # the last relation, and its answer
@@ -194,6 +195,7 @@ class Datatypes(Module):
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The virtual facts about literals in deleted facts, unless these are in ``proved`` facts, too.
 
+        Not again for literals of earlier calls: their types are deleted after them.
         VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
         virtual facts if the module is wide, or if a deleted fact is of owl:sameAs.
         """
@@ -205,7 +207,10 @@ class Datatypes(Module):
             return Answer({predicate: [relation.pairs().keys] for predicate, relation in relations.items()})
         literals = _literals(deleted).astype(np.uint32) if relations else NO_COLUMN
         derived: Candidates = {}
-        literals = literals[~occur(literals, proved)]
+        literals = literals[~among(literals, self._overdeleted)]
+        literals = literals[~occur(literals, proved)] if literals.size else literals
+        if literals.size:
+            self._overdeleted = distinct(np.concatenate((self._overdeleted, literals)))
         for predicate, relation in relations.items() if literals.size else ():
             rows, others = relation.objects_of(literals)
             derived[predicate] = [pack(literals[rows], others)]
@@ -312,6 +317,7 @@ class Datatypes(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Forget literals that no longer occur, and datatypes no longer shown: both may be new again."""
+        self._overdeleted = NO_COLUMN
         if not self._minds_loss(deleted):
             return
         if self._is_wide or {*map(self._id, self._shown_datatypes(deleted))} - self._in_rules:

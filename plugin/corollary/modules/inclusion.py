@@ -193,28 +193,27 @@ class Inclusion(Module):
                     raise NewModules(COPIES_LOST)
 
     @property
-    def holds_back(self) -> bool:
-        """Whether there are deleted facts whose types by domains and ranges are held back."""
-        return bool(self._held)
+    def holds_back(self) -> Set[int]:
+        """rdf:type, if there are deleted facts whose types by domains and ranges are held back."""
+        return {self._rdf_type} if self._held else frozenset()
 
-    def release(
-        self, facts: TripleIndex, is_decided: Callable[[int], bool], proved: TripleIndex
-    ) -> Candidates:
+    def release(self, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The types by domains and ranges of terms that have lost all values of a property.
 
         Types that follow from ``proved`` types are left out. Properties that include each other have the same
         facts, domains and ranges: one of them is looked up.
         """
         parts: dict[End, list[Column]] = {}
-        for source in [predicate for predicate in self._held if is_decided(predicate)]:
-            relations, targets = self._held.pop(source), self._included.targets(source)
+        held, self._held = self._held, {}
+        for source, relations in held.items():
+            targets = self._included.targets(source)
             same, is_turned = targets.equivalent
             for inverse in (False, True):
                 if targets.classes(inverse=inverse):
                     columns = [r.object_terms() if inverse else r.subject_terms() for r in relations]
                     parts.setdefault((same, inverse != is_turned), []).extend(columns)
         ends = {end: _united(columns) for end, columns in parts.items()}
-        if sum(terms.size for terms in ends.values()) > MAX_TERMS_ONE_BY_ONE:
+        if sum([terms.size for terms in ends.values()]) > MAX_FACTS_ONE_BY_ONE:
             ends = self._with_open_types(ends, proved)
         candidates: Candidates = {}
         for (source, inverse), terms in ends.items():

@@ -345,14 +345,12 @@ class Module(Protocol):
         return self.overdelete(facts, deleted, proved)
 
     @property
-    def holds_back(self) -> bool:
-        """Whether the module holds conclusions back, which ``release`` returns."""
-        return False
+    def holds_back(self) -> Set[int]:
+        """The predicates of the conclusions that are held back, which ``release`` returns."""
+        return frozenset()
 
-    def release(
-        self, facts: TripleIndex, is_decided: Callable[[int], bool], proved: TripleIndex
-    ) -> Candidates:
-        """The conclusions that were held back of premises whose predicates are decided.
+    def release(self, facts: TripleIndex, proved: TripleIndex) -> Candidates:
+        """The conclusions that were held back. Precondition: all that precedes their predicates is decided.
 
         ``facts`` are those not deleted so far. Conclusions that follow from decided or ``proved`` ones may be
         left out.

@@ -102,7 +102,7 @@ class BackwardForwardLayer:
         self._prover = Prover(self._modules, self.proved, work.checks, coming, self._routes)
         self._settled = 0
         self._closed: set[int] = set()
-        self._has_spared = False
+        self._may_be_proved = False  # whether some candidates may be, before they are decided
         self._hopeless: Delta = NOTHING
         self._introduces_literals: bool | None = None  # not looked up yet
         self._sifts = False
@@ -148,6 +148,7 @@ class BackwardForwardLayer:
             found, candidates = candidates.parted(module.supported(candidates, self.proved))
             if any(candidates.relation(p).size for p in found.all_predicates()):
                 self.proved.add_all(found)  # proofs of the others may need them
+                self._may_be_proved = True  # if they were candidates already
         return candidates
 
     def unproved(self, candidates: Delta) -> Delta:
@@ -158,7 +159,7 @@ class BackwardForwardLayer:
         order = self.order
         if order is None:
             return self._by_search(candidates, self._modules)
-        if self._has_spared:
+        if self._may_be_proved:
             candidates -= self.proved
             if not candidates:
                 return NOTHING
@@ -218,7 +219,7 @@ class BackwardForwardLayer:
             found = self._found_elsewhere(names, predicate, relation) - self.proved
             if found:
                 self.proved.add_all(found)
-                self._has_spared = True
+                self._may_be_proved = True
                 return True
         return False
 

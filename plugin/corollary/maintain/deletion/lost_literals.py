@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.columns import Delta, TripleIndex
-from corollary.columns.pairs import firsts
+import numpy as np
+
+from corollary.columns import NOTHING, Delta, TripleIndex
+from corollary.columns.pairs import among, distinct, firsts
 from corollary.columns.triples import FIRST_VIRTUAL
 from corollary.kernels.sorted import Keys
 from corollary.modules.datatypes import occur
@@ -38,6 +40,9 @@ def of_lost_literals(facts: Delta, explicit: TripleIndex) -> Delta:
         if relation.is_compressed or relation.legal_count() == relation.size:
             continue
         keys = relation.pairs().keys[relation.legal_count() :]
-        subjects = firsts(keys)
-        found[predicate] = keys[(subjects < FIRST_VIRTUAL) & ~occur(subjects, explicit)]
-    return Delta(found)
+        found[predicate] = keys[firsts(keys) < FIRST_VIRTUAL]
+    if not found:
+        return NOTHING
+    literals = distinct(firsts(np.concatenate([*found.values()])))
+    lost = literals[~occur(literals, explicit)]
+    return Delta({predicate: keys[among(firsts(keys), lost)] for predicate, keys in found.items()})

@@ -87,14 +87,14 @@ class Prover:
         Each module that may derive facts of the frontier first rederives these. Then inner modules that may
         derive checked facts receive the facts that other modules proved, and of their own the ``feedback``,
         and propagate them. If these are more than the checked facts, the module rederives the checked facts
-        instead. ``news`` are the facts that modules have not received yet, by the number of the module. They
-        wait for the last frontier while many facts are checked: then few steps propagate them all.
+        instead. ``news`` are the facts that modules have not received yet, by the number of the module. While
+        many facts are checked, they wait for the last frontier, but for those that the first one proves.
         """
         to_ask = {self._numbers[id(module)] for module in self._routes.deriving(frontier)}
         receiving: list[int] | None = None  # found when something is proved, and something is left
-        waits = bool(frontier) and len(checked) >= MIN_CHECKED_TO_WAIT
-        turns = sorted(to_ask if waits else to_ask | news.keys())  # a heap
         is_all = len(frontier) == len(checked)
+        waits = bool(frontier) and not is_all and len(checked) >= MIN_CHECKED_TO_WAIT
+        turns = sorted(to_ask if waits else to_ask | news.keys())  # a heap
         while checked and turns:
             check()
             number = heappop(turns)
