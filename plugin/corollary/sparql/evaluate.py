@@ -544,10 +544,13 @@ class Evaluator:
         return bool(common) and is_complete and is_bound(left, common)
 
     def _left_joining(self, step: LeftJoin, scope: Scope, limit: int, is_counted: bool) -> Change:
-        joining = cache(partial(self._joining, step.right, scope, limit))
+        joined: Change | None = None  # not needed where ``_beside`` is enough
         row = self.fresh()
 
         def parts(left: Batch) -> Iterator[Batch]:
+            nonlocal joined
+            if joined is None:
+                joined = self._joining(step.right, scope, limit)
             names = mentioned(step.right) | mentioned(step.condition)
             read = dict.fromkeys([*map(self.numbers.__getitem__, names), *scope.seed.columns])
             numbered = projected(left, read)
@@ -556,7 +559,7 @@ class Evaluator:
             for variable in read:
                 others.columns.pop(variable, None)
             unmatched: Mask = np.ones(left.size, np.bool_)
-            for both in joining()(numbered):
+            for both in joined(numbered):
                 if step.condition is not None:
                     both = self._filtered(step.condition, both, scope)
                 if both.size:

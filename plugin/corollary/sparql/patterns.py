@@ -89,14 +89,17 @@ class PatternJoin:
         return piped([start], [partial(change, number) for number in range(done, len(places))])
 
     def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
-        """Few rows joined at the first places one by one, and the number of these places."""
+        """Few rows joined at the first places one by one, and the number of these places.
+
+        A product of few rows does not wait for ``filters``.
+        """
         if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
             return start, 0
         few = FewRows.of(start)
         done = 0
-        for item, _, is_connected, unread in places:
-            is_plain = is_connected and not unread and isinstance(item, Pattern) and type(item.p) is int
-            if not is_plain or item.p < 0 or self.costs.has_end(item) or not few.size:
+        for item, _, _, unread in places:
+            is_plain = not unread and isinstance(item, Pattern) and type(item.p) is int and item.p >= 0
+            if not is_plain or not few.size or self.costs.has_end(item):
                 break
             check()
             if not few.join(item.s, self.costs.index.relation(item.p), item.o):
