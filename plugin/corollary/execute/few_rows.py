@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns import Relation
+from corollary.columns.pairs import NO_PAIRS, Pairs
 from corollary.execute.batches import Batch
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 
@@ -65,8 +66,12 @@ def few_matches(
     """The facts with each of some terms as subject, or object: the position of the term, and the other end.
 
     A term without facts is once beside ``missing``, if that is given. None for more facts than
-    ``MAX_ROWS_JOINED_ONE_BY_ONE``.
+    ``MAX_ROWS_JOINED_ONE_BY_ONE``. Precondition: there are no more terms.
     """
+    if not relation.is_compressed:
+        base, added, removed = relation.parts
+        if type(base) is Pairs and added is NO_PAIRS and removed is NO_PAIRS:
+            return base.few_beside(terms, MAX_ROWS_JOINED_ONE_BY_ONE, is_first=is_subject, missing=missing)
     matches_of = relation.column_of_objects if is_subject else relation.column_of_subjects
     rows: list[int] = []
     values: list[int] = []
