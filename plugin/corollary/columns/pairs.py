@@ -618,7 +618,7 @@ class Pairs:
     def few_beside(
         self, halves: Iterable[int], most: int, *, is_first: bool, missing: int | None = None
     ) -> tuple[list[int], list[int]] | None:
-        """The pairs with each of some first halves, or second ones: the place of the half, and the other half.
+        """The pairs with each of some first halves, or second ones: the half's place, and the other half.
 
         A half without pairs is once beside ``missing``, if that is given. None for more than ``most`` pairs.
         """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -92,8 +92,8 @@ def _of_few(template: list[Triple], column: Callable[[Node], Column], terms: Que
             if type(term) is Variable and place != OBJECT
         ]
         rows = zip(*[ids.tolist() for ids in values], strict=True)
-        legal = zip(*tests, strict=True) if tests else repeat(())
-        found.update((row, None) for row, is_legal in zip(rows, legal) if UNBOUND not in row and all(is_legal))
+        are_legal = map(all, zip(*tests, strict=True)) if tests else repeat(True)
+        found.update((row, None) for row in compress(rows, are_legal) if UNBOUND not in row)
     columns = np.array([*found], np.uint32).reshape(-1, 3).T.copy()
     return Batch(len(found), dict(zip(_PLACES, columns, strict=True)))
 

@@ -607,12 +607,12 @@ class Evaluator:
                 return None
             return product(left, Batch(values.size, {free: values})) if values.size else left
         column = left.columns[known]
-        is_few = left.size <= MAX_ROWS_JOINED_ONE_BY_ONE
-        few = few_matches(column.tolist(), relation, is_subject=is_subject, missing=UNBOUND) if is_few else None
-        if few is not None:
-            rows, values = few
-            beside = left if len(rows) == left.size else left.take(np.array(rows))
-            return Batch(beside.size, {**beside.columns, free: np.array(values, np.uint32)})
+        if left.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+            few = few_matches(column.tolist(), relation, is_subject=is_subject, missing=UNBOUND)
+            if few is not None:
+                rows, ends = few
+                both = left if len(rows) == left.size else left.take(np.array(rows))
+                return Batch(both.size, {**both.columns, free: np.array(ends, np.uint32)})
         counts = relation.subject_counts(column) if is_subject else relation.object_counts(column)
         if int(counts.sum()) > limit:
             return None

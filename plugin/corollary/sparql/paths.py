@@ -187,9 +187,9 @@ class PathJoin:
     def _few_reached(
         self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]
     ) -> Batch | None:
-        """The terms at the free end of a repeated predicate, from the only row of a batch: searched one by one.
+        """The terms at the free end of a repeated predicate, searched one by one from the batch's only row.
 
-        None for other paths, if no end is known, and if they are more than ``MAX_NODES_SEARCHED``.
+        None for other paths, if no end is known, and for more terms than ``MAX_NODES_SEARCHED``.
         """
         known, free = (start, end) if batch.knows(start) else (end, start)
         if isinstance(path.path, Path) or self._is_closed(path) or not batch.knows(known):

@@ -98,8 +98,9 @@ class PatternJoin:
         few = FewRows.of(start)
         done = 0
         for item, _, _, unread in places:
-            is_plain = not unread and isinstance(item, Pattern) and type(item.p) is int and item.p >= 0
-            if not is_plain or not few.size or self.costs.has_end(item):
+            if unread or not isinstance(item, Pattern) or type(item.p) is not int or item.p < 0:
+                break
+            if not few.size or self.costs.has_end(item):
                 break
             check()
             if not few.join(item.s, self.costs.index.relation(item.p), item.o):
