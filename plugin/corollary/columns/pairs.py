@@ -11,7 +11,7 @@ of every ``Pairs`` are. Their results are sorted and unique too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -614,6 +614,31 @@ class Pairs:
     def has_second(self, second: int) -> bool:
         """Whether a pair has the given second half."""
         return self.keys.size > 0 and _starts(self._look_by_object(), second)
+
+    def few_beside(
+        self, halves: Iterable[int], most: int, *, is_first: bool, missing: int | None = None
+    ) -> tuple[list[int], list[int]] | None:
+        """The pairs with each of some first halves, or second ones: the half's place, and the other half.
+
+        A half without pairs is once beside ``missing``, if that is given. None for more than ``most`` pairs.
+        """
+        view = self._look() if is_first else self._look_by_object()
+        size = len(view)
+        rows: list[int] = []
+        values: list[int] = []
+        for row, half in enumerate(halves):
+            least = half << 32
+            at = before = bisect_left(view, least)
+            while at < size and (value := view[at] - least) <= 0xFFFFFFFF:
+                rows.append(row)
+                values.append(value)
+                if len(rows) > most:
+                    return None
+                at += 1
+            if at == before and missing is not None:
+                rows.append(row)
+                values.append(missing)
+        return rows, values
 
     def _look_by_object(self) -> memoryview:
         """A memory view of the inverse keys."""

@@ -140,13 +140,13 @@ def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None)
     """The algebra of a query, given as text or prepared. Raises ``SparqlSyntaxError``."""
     if isinstance(text, Query):
         return text
-    if is_prepared(text, "Query"):
-        return plan_of_prepared(text)
     if isinstance(text, bytes):
         text = text.decode("utf-8")
-    if not isinstance(text, str):
-        raise NotImplementedError("a query that is no text")
-    return plan_of(text, prefixes, base or "")
+    if isinstance(text, str):
+        return plan_of(text, prefixes, base or "")
+    if is_prepared(text, "Query"):
+        return plan_of_prepared(text)
+    raise NotImplementedError("a query that is no text")
 
 
 def _selected(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:

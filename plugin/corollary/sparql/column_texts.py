@@ -101,7 +101,16 @@ def hashed(name: str, texts: Any) -> Any:
     import pyarrow
 
     make = md5 if name == "MD5" else getattr(hashlib, name.lower())
-    return mapped(lambda text: make(text).hexdigest(), texts.cast(pyarrow.large_binary()))
+    size, width = len(texts), 2 * make().digest_size
+    reserve(2 * size * width)
+    parts, values = [], texts.cast(pyarrow.large_binary())
+    for start in range(0, size, TERMS_BETWEEN_CHECKS):
+        check()
+        some = values[start : start + TERMS_BETWEEN_CHECKS].to_pylist()
+        parts.append(b"".join([make(each).digest() for each in some]).hex())
+    ends: Places = np.arange(0, (size + 1) * width, width, dtype=np.int64)
+    buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer("".join(parts).encode())]
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), size, buffers)
 
 
 def mapped(change: Callable[[Any], str], values: Any) -> Any:

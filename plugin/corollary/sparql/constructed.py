@@ -5,7 +5,9 @@ No term is decoded here, and no graph is built: see ``result.GraphResult``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,12 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch, filled, join
+from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom
-from corollary.sparql.algebra import Query
+from corollary.sparql.algebra import Query, Triple
 from corollary.sparql.evaluate import Evaluator
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import distinct as distinct_rows
 from corollary.sparql.solutions import stacked
 from corollary.sparql.written_literals import UNBOUND
@@ -50,25 +54,48 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
             known[term] = found
         return found
 
+    template = [triple for triple in main.template if type(triple[0]) is not Literal]
+    if solutions.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+        return _of_few(template, column, terms)
+
     @cache
     def legal(variable: Variable, place: int) -> Mask:
-        """The solutions in which RDF allows a variable's value at this place of a triple."""
-        allowed: Mask = column(variable) != UNBOUND
-        if place == SUBJECT:
-            allowed &= terms.kinds_of(column(variable)) != Kind.LITERAL
-        elif place == PREDICATE:
-            allowed &= terms.kinds_of(column(variable)) == Kind.IRI
-        return allowed
+        return _is_legal(column(variable), place, terms)
 
     parts = []
-    for triple in main.template:
-        if isinstance(triple[0], Literal):
-            continue
+    for triple in template:
         part = Batch(solutions.size, dict(zip(_PLACES, map(column, triple), strict=True)))
         tests = [legal(*each) for each in zip(triple, _PLACES, strict=True) if type(each[0]) is Variable]
         is_legal: Mask | None = np.logical_and.reduce(tests) if tests else None
         parts.append(distinct_rows(part if is_legal is None or is_legal.all() else part.take(is_legal)))
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
+
+
+def _is_legal(ids: Column, place: int, terms: QueryTerms) -> Mask:
+    """Where RDF allows a variable's value at this place of a triple."""
+    allowed: Mask = ids != UNBOUND
+    if place == SUBJECT:
+        allowed &= terms.kinds_of(ids) != Kind.LITERAL
+    elif place == PREDICATE:
+        allowed &= terms.kinds_of(ids) == Kind.IRI
+    return allowed
+
+
+def _of_few(template: list[Triple], column: Callable[[Node], Column], terms: QueryTerms) -> Batch:
+    """As ``constructed``, for few solutions, one by one."""
+    found: dict[tuple[int, ...], None] = {}
+    for triple in template:
+        values = [column(term) for term in triple]
+        tests = [
+            _is_legal(ids, place, terms).tolist()
+            for ids, term, place in zip(values, triple, _PLACES, strict=True)
+            if type(term) is Variable and place != OBJECT
+        ]
+        rows = zip(*[ids.tolist() for ids in values], strict=True)
+        are_legal = map(all, zip(*tests, strict=True)) if tests else repeat(True)
+        found.update((row, None) for row in compress(rows, are_legal) if UNBOUND not in row)
+    columns = np.array([*found], np.uint32).reshape(-1, 3).T.copy()
+    return Batch(len(found), dict(zip(_PLACES, columns, strict=True)))
 
 
 def described(evaluator: Evaluator, main: Query) -> Batch:
@@ -93,9 +120,10 @@ def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Bat
         found = join(Batch(resources.size, {SUBJECT: resources}), TRIPLE, index)
         parts.append(found)
         ends = found.columns.get(OBJECT, resources[:0])
-        further = distinct(
-            np.concatenate((ends[kinds(ends) == Kind.BLANK_NODE], _reified(resources, index, names)))
-        )
+        further = np.concatenate((ends[kinds(ends) == Kind.BLANK_NODE], _reified(resources, index, names)))
+        if not further.size:
+            break
+        further = distinct(further)
         resources = further[~among(further, known)]
         known = distinct(np.concatenate((known, resources)))
     return stacked(parts)
@@ -103,6 +131,8 @@ def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Bat
 
 def _reified(subjects: Column, index: TripleIndex, names: list[int]) -> Column:
     """The names of reified facts with these subjects."""
+    if not index.relation(names[0]).size:
+        return subjects[:0]
     batch = Batch(subjects.size, {SUBJECT: subjects})
     for name, end in zip(names, (SUBJECT, PREDICATE, OBJECT), strict=True):
         batch = join(batch, Atom(STATEMENT, name, end), index)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain, count
 from typing import Any
@@ -25,7 +25,9 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 from corollary.columns import TripleIndex
 from corollary.columns.key_sort import order_of
 from corollary.execute.batches import Batch, filled, product
+from corollary.execute.few_rows import few_matches
 from corollary.execute.filters import number_rows
+from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.kernels.limits import at, current
 from corollary.kernels.sorted import Mask, Rows
 from corollary.kernels.threads import apart
@@ -63,7 +65,7 @@ from corollary.sparql.expressions import Expressions
 from corollary.sparql.intersections import JoinPlan
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
-from corollary.sparql.patterns import PatternJoin, Reduction
+from corollary.sparql.patterns import Joint, PatternJoin, Reduction
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.scopes import certain, possible
 from corollary.sparql.solutions import (
@@ -88,12 +90,13 @@ from corollary.sparql.spines import STEPS, SpineScope
 from corollary.sparql.term_evaluation import Environment, is_volatile
 from corollary.sparql.tuning import (
     MAX_CHARACTERS_SHOWN,
+    MAX_PLANS_CACHED,
     MAX_ROWS_HELD,
     ROWS_BEFORE_ALL,
     ROWS_PER_CHUNK,
     ROWS_PER_LIMITED_CHUNK,
 )
-from corollary.sparql.written_literals import UNBOUND
+from corollary.sparql.written_literals import FIRST_LOCAL, UNBOUND
 
 KEYWORDS: dict[type[Operator], str] = {
     Triples: "pattern",
@@ -121,19 +124,49 @@ _VARIABLES = (Variable, BNode)
 
 
 class Numbers(dict[Node, int]):
-    """The negative numbers of variables and blank nodes, assigned at the first look-up."""
+    """The negative numbers of variables and blank nodes, assigned at the first look-up, by any thread."""
 
     def __init__(self) -> None:
         super().__init__()
         self._next = count(1)
 
-    def fresh(self) -> int:
-        """An unused number."""
-        return -next(self._next)
-
     def __missing__(self, term: Node) -> int:
-        number = self[term] = self.fresh()
-        return number
+        return self.setdefault(term, -next(self._next))
+
+
+_FIRST_FRESH = 1 << 32
+"""Numbers from which on hidden variables are numbered: there are fewer variables in a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What evaluations of a query over one state of the facts share: numbers, patterns, and their joins.
+
+    ``patterns`` has those of a basic graph pattern of which the store has all terms; ``joins`` has what
+    ``_pattern_parts`` makes of them, by basic graph pattern, bound variables, and wanted ones. ``query`` and
+    ``index`` are kept so that nothing else gets their ``id``.
+    """
+
+    query: Query
+    index: TripleIndex
+    numbers: Numbers = field(default_factory=Numbers)
+    patterns: dict[int, list[Pattern]] = field(default_factory=dict)
+    joins: dict[Any, tuple[frozenset[int], list[Joint]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(query: Query, dataset: QueryDataset) -> Prepared:
+        """That of a query. Cached with the facts, unless the query chooses its graphs."""
+        index = dataset.default
+        if dataset.named is not None:
+            return Prepared(query, index)
+        plans = dataset.source.known.setdefault(Prepared, {})
+        key = id(query), id(index)
+        found: Prepared | None = plans.get(key)
+        if found is None:
+            if len(plans) >= MAX_PLANS_CACHED:
+                plans.clear()
+            found = plans.setdefault(key, Prepared(query, index))
+        return found
 
 
 class Ids(dict[Node, int]):
@@ -206,7 +239,9 @@ class Evaluator:
         """
         self._silenced = silenced
         self.terms = terms
-        self.numbers = Numbers()
+        self._prepared = Prepared(query, dataset.default) if given else Prepared.of(query, dataset)
+        self.numbers = self._prepared.numbers
+        self._fresh = count(_FIRST_FRESH)
         environment = Environment(query.base, dataset.source.functions)
         self.expressions = Expressions(environment, given, terms, self.numbers)
         self.dataset = dataset
@@ -215,6 +250,10 @@ class Evaluator:
         seed = {} if query.takes_constants else given
         columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()}
         self.start = Scope(dataset.default, Batch(1, columns))
+
+    def fresh(self) -> int:
+        """The number of a new hidden variable."""
+        return -next(self._fresh)
 
     def solve(self, part: Operator, need: int | None = None) -> Batch:
         """The solutions of a part of the algebra in the default graph."""
@@ -505,12 +544,15 @@ class Evaluator:
         return bool(common) and is_complete and is_bound(left, common)
 
     def _left_joining(self, step: LeftJoin, scope: Scope, limit: int, is_counted: bool) -> Change:
-        joined = self._joining(step.right, scope, limit)
-        row = self.numbers.fresh()
-        names = mentioned(step.right) | mentioned(step.condition)
-        read = dict.fromkeys([*map(self.numbers.__getitem__, names), *scope.seed.columns])
+        joined: Change | None = None  # not needed where ``_beside`` is enough
+        row = self.fresh()
 
         def parts(left: Batch) -> Iterator[Batch]:
+            nonlocal joined
+            if joined is None:
+                joined = self._joining(step.right, scope, limit)
+            names = mentioned(step.right) | mentioned(step.condition)
+            read = dict.fromkeys([*map(self.numbers.__getitem__, names), *scope.seed.columns])
             numbered = projected(left, read)
             numbered.columns[row] = np.arange(left.size, dtype=np.uint32)
             others = Batch(left.size, dict(left.columns))
@@ -545,7 +587,8 @@ class Evaluator:
         """The left join with one triple pattern, with one end that is known and one new variable.
 
         None for other patterns, if the known end is unbound in some rows, and if there are more matches than
-        ``limit``. Cost: two searches for each row; the columns are copied only if a row has several matches.
+        ``limit``. Cost: two searches for each row, one for each of few rows; the columns are copied only if a
+        row has several matches.
         """
         if not isinstance(part, Triples) or len(part.triples) != 1:
             return None
@@ -564,6 +607,12 @@ class Evaluator:
                 return None
             return product(left, Batch(values.size, {free: values})) if values.size else left
         column = left.columns[known]
+        if left.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+            few = few_matches(column.tolist(), relation, is_subject=is_subject, missing=UNBOUND)
+            if few is not None:
+                rows, ends = few
+                both = left if len(rows) == left.size else left.take(np.array(rows))
+                return Batch(both.size, {**both.columns, free: np.array(ends, np.uint32)})
         counts = relation.subject_counts(column) if is_subject else relation.object_counts(column)
         if int(counts.sum()) > limit:
             return None
@@ -600,7 +649,7 @@ class Evaluator:
             first = numbers = np.arange(left.size)  # a search takes less time than looking for equal rows
         else:
             first, numbers = number_rows(asked, [v for v in asked.columns if v not in scope.rows])
-        row = self.numbers.fresh()
+        row = self.fresh()
         rows = asked.take(first)
         start = Batch(rows.size, rows.columns | {row: np.arange(rows.size, dtype=np.uint32)})
         found: Mask = np.zeros(rows.size, np.bool_)
@@ -650,10 +699,18 @@ class Evaluator:
             wanted = None if wanted is None else {*wanted, *mentioned(part.condition)}
         assert isinstance(pattern, Triples)
         patterns = self.patterns(pattern)
-        unwanted = self.unwanted(patterns, wanted, start.columns)
-        blank = [self.numbers[term] for term in blank_nodes(pattern)]
+        key = id(pattern), tuple(start.columns), None if wanted is None else frozenset(wanted)
+        known = self._prepared.joins.get(key) if scope.index is self._prepared.index else None
+        unwanted = self.unwanted(patterns, wanted, start.columns) if known is None else known[0]
         join = self.pattern_join(pattern, scope, early, unwanted)
-        found = join.parts(start, patterns, limit, is_counted and finish is None, is_kept and finish is None)
+        if known is None:
+            places = join.places(start.columns, patterns)
+            if scope.index is self._prepared.index and id(pattern) in self._prepared.patterns:
+                self._prepared.joins[key] = unwanted, places
+        else:
+            places = known[1]
+        blank = [self.numbers[term] for term in blank_nodes(pattern)]
+        found = join.parts(start, places, limit, is_counted and finish is None, is_kept and finish is None)
         for batch in found if finish is None else map(finish, found):
             if blank:
                 batch = Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
@@ -673,18 +730,23 @@ class Evaluator:
 
     def patterns(self, part: Triples) -> list[Pattern]:
         """The triple patterns of a basic graph pattern."""
-        ids = self._ids
-        return [
-            Pattern.of(ids[s], ids[p] if type(p) is URIRef or not isinstance(p, Path) else p, ids[o])
-            for s, p, o in part.triples
-        ]
+        found = self._prepared.patterns.get(id(part))
+        if found is None:
+            ids = self._ids
+            found = [
+                Pattern.of(ids[s], ids[p] if type(p) is URIRef or not isinstance(p, Path) else p, ids[o])
+                for s, p, o in part.triples
+            ]
+            if all(map(_is_lasting, found)) and not self.given:
+                self._prepared.patterns[id(part)] = found
+        return found
 
     def pattern_join(
         self, part: Triples, scope: Scope, early: Reduction, unwanted: frozenset[int]
     ) -> PatternJoin:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
-        paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
+        paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.fresh)
         is_lasting = self.dataset.named is None and scope.index is self.dataset.default
         orders = self.dataset.source.known.setdefault(JoinPlan, {}) if is_lasting else {}
         costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted, orders)
@@ -844,7 +906,7 @@ class Evaluator:
                 own = replace(scope, seed=seed.take(np.array([i])), rows=frozenset())
                 found[i] = self._solve(part, own, 1).size > 0
             return found
-        row = self.numbers.fresh()
+        row = self.fresh()
         columns = seed.columns | {row: np.arange(seed.size, dtype=np.uint32)}
         inside = Scope(scope.index, Batch(seed.size, columns), frozenset((row,)))
         for batch in self.parts(part, inside, ()):  # only the rows are asked for
@@ -1028,6 +1090,11 @@ _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
     Reduced: Evaluator._reduced,
     Slice: Evaluator._slice,
 }
+
+
+def _is_lasting(pattern: Pattern) -> bool:
+    """Whether a pattern is the same in other evaluations: it has no path, and no term of this query only."""
+    return type(pattern.p) is int and max(pattern.s, pattern.p, pattern.o) < FIRST_LOCAL
 
 
 def _plain_counts(part: Group) -> list[Aggregate]:

@@ -51,7 +51,7 @@ from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.external import refuse_clauses
 from corollary.sparql.intersections import Intersection, Item, JoinPlan
 from corollary.sparql.pattern_costs import Pattern
-from corollary.sparql.patterns import PatternJoin, Reduction
+from corollary.sparql.patterns import Joint, PatternJoin, Reduction
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.scopes import certain, possible
@@ -234,6 +234,10 @@ class _CountingJoin(PatternJoin):
         counted = self.counted.setdefault((self.graph, (self.part, whole)), _Counted())
         counted.add(rows if is_last else 0, seconds)
 
+    def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
+        """No pattern: each is joined where its rows are counted."""
+        return start, 0
+
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()
         found = PatternJoin._counted(self, batch, pattern)
@@ -354,7 +358,7 @@ class _Planner:
             numbers = self._evaluator.numbers
             bound = frozenset(scope.seed.columns).union(*map(self._bound, inputs(part)))
             seen = [number for number in map(numbers.__getitem__, mentioned(test)) if number in bound]
-            seed = Batch(max(1, round(rows)), dict.fromkeys([*seen, numbers.fresh()], _NO_IDS))
+            seed = Batch(max(1, round(rows)), dict.fromkeys([*seen, self._evaluator.fresh()], _NO_IDS))
             step = self.step(test.pattern, replace(scope, seed=seed))
             name = "NOT EXISTS" if test.is_negated else "EXISTS"
             yield Step(name, "", step.estimate, step.rows, step.seconds, [step])

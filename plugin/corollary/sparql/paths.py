@@ -11,7 +11,7 @@ Where some rows are enough, the pairs of a repeated path are joined as the searc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial, reduce
 from typing import Any
 
@@ -35,13 +35,13 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, product
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.program.compile import Atom
 from corollary.sparql.solutions import Change, Parts, piped, stacked
-from corollary.sparql.tuning import NODES_TRIED
+from corollary.sparql.tuning import MAX_NODES_SEARCHED, NODES_TRIED
 
 CONNECTED = 0
 """The predicate of a repeated path's pairs, in the temporary index that joins them."""
@@ -173,6 +173,9 @@ class PathJoin:
     def _repeated(self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]) -> Batch:
         if batch.knows(start) and batch.knows(end):
             return stacked(self._between(batch, start, path, end, given))
+        few = self._few_reached(batch, start, path, end, given) if batch.size == 1 else None
+        if few is not None:
+            return product(batch, few)
         if batch.knows(start):
             keys = self._reached(self._origins(batch, start, given), path, backwards=False)
         elif batch.knows(end):
@@ -180,6 +183,32 @@ class PathJoin:
         else:
             keys = self._all_pairs(path)
         return _joined(batch, start, keys, end)
+
+    def _few_reached(
+        self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]
+    ) -> Batch | None:
+        """The terms at the free end of a repeated predicate, searched one by one from the batch's only row.
+
+        None for other paths, if no end is known, and for more terms than ``MAX_NODES_SEARCHED``.
+        """
+        known, free = (start, end) if batch.knows(start) else (end, start)
+        if isinstance(path.path, Path) or self._is_closed(path) or not batch.knows(known):
+            return None
+        relation = self._index.relation(self._id_of(path.path))
+        matches_of = relation.column_of_objects if known == start else relation.column_of_subjects
+        frontier: Iterable[int] = self._origins(batch, known, given).tolist()
+        found = dict.fromkeys(frontier) if path.zero else {}
+        while frontier:
+            check()
+            reached: dict[int, None] = {}
+            for term in frontier:
+                matches = matches_of(term)
+                if len(found) + len(reached) + matches.size > MAX_NODES_SEARCHED:
+                    return None
+                reached.update(dict.fromkeys(matches.tolist()))
+            frontier = reached.keys() - found.keys() if path.more else ()
+            found |= reached
+        return Batch(len(found), {free: np.array(sorted(found), np.uint32)})
 
     def _between(
         self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]

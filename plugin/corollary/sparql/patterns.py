@@ -17,7 +17,8 @@ from rdflib.paths import AlternativePath
 
 from corollary.columns.pairs import firsts, seconds
 from corollary.execute.batches import Batch, filled, join_relation, product
-from corollary.execute.tuning import MAX_RELATIONS_TRIED
+from corollary.execute.few_rows import FewRows
+from corollary.execute.tuning import MAX_RELATIONS_TRIED, MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
 from corollary.plan.join_order import Place
@@ -61,27 +62,51 @@ class PatternJoin:
     given: frozenset[int] = frozenset()
     """Variables between the steps of a path."""
 
+    def places(self, bound: Collection[int], patterns: list[Pattern]) -> list[Joint]:
+        """The joins with all patterns, for rows that bind some variables."""
+        return self._elementary(JoinPlan(self.costs).places(bound, patterns), bound)
+
     def parts(
         self,
         start: Batch,
-        patterns: list[Pattern],
+        places: list[Joint],
         limit: int,
         is_counted: bool = False,
         is_kept: bool = False,
     ) -> Iterator[Batch]:
-        """All rows of ``start`` joined with all patterns, in chunks of at most ``limit`` expected rows.
+        """All rows of ``start`` joined at all ``places``, in chunks of at most ``limit`` expected rows.
 
         With ``is_counted``, chunks may be of any size and lack columns. With ``is_kept`` all rows are kept: a
         product that exceeds a limit is refused before it is computed.
         """
-        if len(patterns) == 1 and is_kept and not start.columns:
-            (pattern,) = patterns
-            if pattern.s >= 0 or pattern.o >= 0:
+        if len(places) == 1 and is_kept and not start.columns:
+            pattern = places[0].item
+            if isinstance(pattern, Pattern) and (pattern.s >= 0 or pattern.o >= 0):
                 is_end = self.costs.has_end(pattern)
                 return iter([(self._with_end if is_end else self._extend)(start, pattern)])
-        places = self._elementary(JoinPlan(self.costs).places(start.columns, patterns), start.columns)
+        start, done = self._begin(start, places)
         change = partial(self._joined, places, limit, is_counted, is_kept)
-        return piped([start], [partial(change, number) for number in range(len(places))])
+        return piped([start], [partial(change, number) for number in range(done, len(places))])
+
+    def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
+        """Few rows joined at the first places one by one, and the number of these places.
+
+        A product of few rows does not wait for ``filters``.
+        """
+        if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
+            return start, 0
+        few = FewRows.of(start)
+        done = 0
+        for item, _, _, unread in places:
+            if unread or not isinstance(item, Pattern) or type(item.p) is not int or item.p < 0:
+                break
+            if not few.size or self.costs.has_end(item):
+                break
+            check()
+            if not few.join(item.s, self.costs.index.relation(item.p), item.o):
+                break
+            done += 1
+        return (few.batch(), done) if done else (start, 0)
 
     def matches(self, batch: Batch, pattern: Pattern) -> Rows | None:
         """The number of facts that match a pattern in each row; None where that takes a join."""

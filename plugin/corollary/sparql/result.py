@@ -56,7 +56,7 @@ class SelectResult(Result):
 
     def __iter__(self) -> Iterator[Any]:
         row: Any = _row_class(tuple(map(str, self.vars or ())))
-        have_terms = any((column != UNBOUND).all() for column in self.ids)
+        have_terms = any(_has_no(UNBOUND, column) for column in self.ids)
         for columns in _chunks(self.ids, self._size, self.terms):
             rows = map(tuple.__new__, repeat(row), zip(*columns, strict=True))
             if have_terms:
@@ -89,6 +89,13 @@ class SelectResult(Result):
     @bindings.setter
     def bindings(self, bindings: Any) -> None:
         self._bindings = bindings
+
+
+def _has_no(term_id: int, column: Column) -> bool:
+    """Whether an id is not in a column."""
+    if column.size <= RESULTS_DECODED_AT_ONCE // 16:
+        return term_id not in column.tolist()
+    return bool((column != term_id).all())
 
 
 def _chunks(ids: list[Column], size: int, terms: QueryTerms) -> Iterator[list[list[Node | None]]]:

@@ -1,0 +1,124 @@
+"""Few rows are joined one by one: the answers are those of joins on columns."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import Graph, Namespace, URIRef
+from rdflib.query import Result
+from tests.sparql.results import same_results
+from tests.strategies import examples
+
+from corollary.execute import few_rows
+from corollary.sparql import constructed, evaluate, paths, patterns
+from corollary.store import CorollaryStore
+
+EX = Namespace("http://example.org/")
+
+ENDS = st.sampled_from(["?a", "?b", "?c", "?d", ":n0", ":n1", ":new", "[]"])
+PREDICATES = st.sampled_from([":p", ":q", ":r", "?e", ":p+", ":q*", "^:r", ":p/:q"])
+PATTERNS = st.lists(st.tuples(ENDS, PREDICATES, ENDS).map(" ".join), min_size=1, max_size=4).map(" . ".join)
+FURTHER = st.lists(
+    st.tuples(st.sampled_from(["{{ {} }}", "OPTIONAL {{ {} }}", "MINUS {{ {} }}"]), PATTERNS).map(
+        lambda found: found[0].format(found[1])
+    ),
+    max_size=2,
+).map(" ".join)
+CONDITIONS = st.sampled_from(["", "FILTER(?a != ?b)", "FILTER(!BOUND(?c))", "FILTER(isIRI(?d))"])
+HEADS = st.sampled_from(
+    [
+        "SELECT *",
+        "SELECT DISTINCT ?a ?b",
+        "SELECT (COUNT(*) AS ?n)",
+        "ASK",
+        "CONSTRUCT { ?a :t ?b . ?c ?e [] }",
+    ]
+)
+FACTS = st.sets(
+    st.tuples(st.integers(0, 6), st.sampled_from("pqr"), st.integers(0, 6)), min_size=2, max_size=40
+)
+CHANGES = st.sets(st.tuples(st.integers(0, 8), st.sampled_from("pqr"), st.integers(0, 8)), max_size=3)
+
+
+def triples(facts: set[tuple[int, str, int]]) -> list[tuple[URIRef, URIRef, URIRef]]:
+    names = [EX[f"n{number}"] for number in range(8)] + [EX.new]
+    return [(names[s], EX[p], names[o]) for s, p, o in facts]
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    facts=FACTS,
+    added=CHANGES,
+    head=HEADS,
+    group=st.tuples(PATTERNS, FURTHER, CONDITIONS).map(" ".join),
+    most=st.sampled_from([2, 16]),
+)
+def test_the_answers_stay(
+    facts: set[tuple[int, str, int]],
+    added: set[tuple[int, str, int]],
+    head: str,
+    group: str,
+    most: int,
+) -> None:
+    """Also of a query that was asked before: of a changed graph, and of one that now has its terms."""
+    query = f"PREFIX : <{EX}> {head} {{ {group} }}"
+    one_by_one, on_columns = (Graph(CorollaryStore(rules="none")) for _ in range(2))
+    for number, some in enumerate((facts, added, facts)):
+        for triple in triples(some):
+            for graph in (one_by_one, on_columns):
+                (graph.remove if number == 2 else graph.add)(triple)
+        for _ in range(2):
+            with pytest.MonkeyPatch.context() as patch:
+                joined_one_by_one(patch, most)
+                found = one_by_one.query(query)
+            with pytest.MonkeyPatch.context() as patch:
+                joined_one_by_one(patch, 0)
+                assert same_results(found, on_columns.query(query)), query
+
+
+def joined_one_by_one(patch: pytest.MonkeyPatch, most: int) -> None:
+    """Let at most so many rows be joined, and nodes be searched, one by one."""
+    for module in (few_rows, evaluate, patterns, constructed):
+        patch.setattr(module, "MAX_ROWS_JOINED_ONE_BY_ONE", most)
+    patch.setattr(paths, "MAX_NODES_SEARCHED", most)
+
+
+def graph_of_degrees() -> Graph:
+    """Node n has n successors."""
+    graph = Graph(CorollaryStore(rules="none"))
+    for number in range(40):
+        for end in range(number):
+            graph.add((EX[f"n{number}"], EX.p, EX[f"e{end}"]))
+            graph.add((EX[f"e{end}"], EX.q, EX[f"f{end % 3}"]))
+    return graph
+
+
+@pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 39])
+def test_rows_become_many(number: int) -> None:
+    graph = graph_of_degrees()
+    group = f":n{number} :p ?e . ?e :q ?f OPTIONAL {{ ?x :p ?e }}"
+    rows = list(graph.query(f"PREFIX : <{EX}> SELECT * {{ {group} }}"))
+    assert len(rows) == sum(40 - end - 1 for end in range(number))
+    below = list(graph.query(f"PREFIX : <{EX}> SELECT ?x {{ :n{number} :p+ ?x }}"))
+    assert len(below) == number
+
+
+def test_a_query_in_several_graphs_and_threads() -> None:
+    """What evaluations share belongs to one graph, and to one numbering of variables."""
+    store = CorollaryStore(rules="none")
+    graphs = [Graph(store, EX[f"g{number}"]) for number in range(3)]
+    for number, graph in enumerate(graphs):
+        for end in range(number + 1):
+            graph.add((EX.a, EX.p, EX[f"e{end}"]))
+            graph.add((EX[f"e{end}"], EX.q, EX.f))
+    query = f"PREFIX : <{EX}> SELECT ?x ?y {{ :a :p ?x . ?x :q ?y OPTIONAL {{ ?z :p ?x }} }}"
+
+    def ask(turn: int) -> Result:
+        return graphs[turn % 3].query(query)
+
+    with ThreadPoolExecutor(8) as threads:
+        for turn, found in enumerate(threads.map(ask, range(300))):
+            assert {tuple(row) for row in found} == {(EX[f"e{end}"], EX.f) for end in range(turn % 3 + 1)}  # type: ignore[arg-type]
