@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +15,8 @@ from tests.strategies import examples
 
 from corollary.execute import few_rows
 from corollary.sparql import constructed, evaluate, paths, patterns
+from corollary.sparql.evaluate import Prepared
+from corollary.sparql.tuning import MAX_CHARACTERS_OF_TEXT_CACHED, MAX_JOINS_KEPT
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -122,3 +125,29 @@ def test_a_query_in_several_graphs_and_threads() -> None:
     with ThreadPoolExecutor(8) as threads:
         for turn, found in enumerate(threads.map(ask, range(300))):
             assert {tuple(row) for row in found} == {(EX[f"e{end}"], EX.f) for end in range(turn % 3 + 1)}  # type: ignore[arg-type]
+
+
+def test_a_long_query_is_not_kept() -> None:
+    """Its plan is not cached, so what its evaluations share must not keep it either."""
+    store = graph_of_degrees().store
+    assert isinstance(store, CorollaryStore)
+    values = " ".join(f":n{number % 40}" for number in range(MAX_CHARACTERS_OF_TEXT_CACHED // 3))
+    query = f"PREFIX : <{EX}> SELECT * {{ VALUES ?x {{ {values} }} ?x :p ?y . ?y :q ?z }}"
+    assert len(store.query(query, {}, {}, "__UNION__")) > 0
+    gc.collect()
+    (prepared,) = store.reasoner.settled().state.known_to_queries[Prepared].values()
+    assert prepared.query() is None
+
+
+def test_rows_that_are_tested_one_by_one_are_not_kept() -> None:
+    store = CorollaryStore(rules="none")
+    graph = Graph(store)
+    number = 2 * MAX_JOINS_KEPT
+    for each in range(number):
+        graph.add((EX[f"n{each}"], EX.p, EX[f"n{(each + 1) % number}"]))
+    own = "SELECT ?x ?y { ?x :p ?y MINUS { ?y :p ?z . ?z :p ?y } } LIMIT 1"
+    for _ in range(2):
+        found = graph.query(f"PREFIX : <{EX}> SELECT ?x {{ ?x :p ?e FILTER EXISTS {{ {own} }} }}")
+        assert len(found) == number
+    (prepared,) = store.reasoner.settled().state.known_to_queries[Prepared].values()
+    assert len(prepared.joins) == MAX_JOINS_KEPT

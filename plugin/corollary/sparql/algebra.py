@@ -285,7 +285,7 @@ class GraphClause(PlanNode):
     is_loaded: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Query(PlanNode):
     """A query: ``form`` is SELECT, ASK, CONSTRUCT or DESCRIBE.
 

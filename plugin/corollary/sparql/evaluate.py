@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain, count
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from rdflib.paths import Path
@@ -90,6 +91,7 @@ from corollary.sparql.spines import STEPS, SpineScope
 from corollary.sparql.term_evaluation import Environment, is_volatile
 from corollary.sparql.tuning import (
     MAX_CHARACTERS_SHOWN,
+    MAX_JOINS_KEPT,
     MAX_PLANS_CACHED,
     MAX_ROWS_HELD,
     ROWS_BEFORE_ALL,
@@ -143,11 +145,12 @@ class Prepared:
     """What evaluations of a query over one state of the facts share: numbers, patterns, and their joins.
 
     ``patterns`` has those of a basic graph pattern of which the store has all terms; ``joins`` has what
-    ``_pattern_parts`` makes of them, by basic graph pattern, bound variables, and wanted ones. ``query`` and
-    ``index`` are kept so that nothing else gets their ``id``.
+    ``_pattern_parts`` makes of them, by basic graph pattern, bound variables, and wanted ones: at most
+    ``MAX_JOINS_KEPT``. ``index`` is kept so that nothing else gets its ``id``. ``query`` is not kept, as a
+    long one may be asked once: another query with its ``id`` uses nothing of it.
     """
 
-    query: Query
+    query: ref[Query]
     index: TripleIndex
     numbers: Numbers = field(default_factory=Numbers)
     patterns: dict[int, list[Pattern]] = field(default_factory=dict)
@@ -158,14 +161,14 @@ class Prepared:
         """That of a query. Cached with the facts, unless the query chooses its graphs."""
         index = dataset.default
         if dataset.named is not None:
-            return Prepared(query, index)
+            return Prepared(ref(query), index)
         plans = dataset.source.known.setdefault(Prepared, {})
         key = id(query), id(index)
         found: Prepared | None = plans.get(key)
-        if found is None:
+        if found is None or found.query() is not query:
             if len(plans) >= MAX_PLANS_CACHED:
                 plans.clear()
-            found = plans.setdefault(key, Prepared(query, index))
+            found = plans[key] = Prepared(ref(query), index)
         return found
 
 
@@ -239,7 +242,8 @@ class Evaluator:
         """
         self._silenced = silenced
         self.terms = terms
-        self._prepared = Prepared(query, dataset.default) if given else Prepared.of(query, dataset)
+        self._query = query  # parts of it are known by their ``id``
+        self._prepared = Prepared(ref(query), dataset.default) if given else Prepared.of(query, dataset)
         self.numbers = self._prepared.numbers
         self._fresh = count(_FIRST_FRESH)
         environment = Environment(query.base, dataset.source.functions)
@@ -705,8 +709,10 @@ class Evaluator:
         join = self.pattern_join(pattern, scope, early, unwanted)
         if known is None:
             places = join.places(start.columns, patterns)
-            if scope.index is self._prepared.index and id(pattern) in self._prepared.patterns:
-                self._prepared.joins[key] = unwanted, places
+            joins = self._prepared.joins
+            is_lasting = scope.index is self._prepared.index and id(pattern) in self._prepared.patterns
+            if is_lasting and len(joins) < MAX_JOINS_KEPT:
+                joins[key] = unwanted, places
         else:
             places = known[1]
         blank = [self.numbers[term] for term in blank_nodes(pattern)]
