@@ -21,7 +21,7 @@ from tests.spark.clashes import CLASHES, KINDS
 from tests.strategies import thorough
 
 from corollary.columns import Candidates, TripleIndex
-from corollary.columns.pairs import distinct, firsts, pack
+from corollary.columns.pairs import distinct, firsts, gathered, pack
 from corollary.evaluate import inconsistency, materialise
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.materialise import MaterialisedView
@@ -119,7 +119,7 @@ class LocalFacts(ClosedFacts):
         whole: Candidates = {}
         for part in facts.values():
             extend(whole, part)
-        if sum(keys.size for parts in whole.values() for keys in parts) > tuning.MAX_FACTS_OF_CLASHES:
+        if sum(gathered(parts).size for parts in whole.values()) > tuning.MAX_FACTS_OF_CLASHES:
             raise Uncounted("many")
         return whole
 
@@ -342,6 +342,23 @@ def test_filters_that_ids_decide_are_applied_by_tasks(constraint: str, number: i
     view = of_chain(Literal("NaN", XSD + "double"), constraint)
     with limited(1000, 2, 2):
         assert count_clashes(LocalFacts(view, 2)) == view.inconsistency_count == number
+
+
+TYPED = "[?v, a, :Size] :- [?x, :size, ?v] ."
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        "false :- [?v, a, :Size], FILTER(DATATYPE_CLASH(?v, xsd:integer)) .",
+        "false :- [?v, a, ?c], [?x, :of, ?d], FILTER(DATATYPE_CLASH(?v, ?d)) . [:n, :of, xsd:integer] .",
+        "false :- [?v, a, ?c], [?v, a, ?d], FILTER(DATATYPE_CLASH(?v, ?d)) . xsd:integer[?v] :- :Size[?v] .",
+    ],
+)
+def test_literals_may_have_classes_that_are_no_datatypes(constraint: str) -> None:
+    """A literal is compared with one type, and another premise is about another type."""
+    view = of_chain(Literal("x"), TYPED + constraint)
+    assert count_clashes(LocalFacts(view, 2)) == view.inconsistency_count > 0
 
 
 def test_negated_premises_are_looked_for() -> None:

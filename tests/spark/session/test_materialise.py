@@ -301,6 +301,21 @@ def test_facts_are_tested_if_they_are_many(spark: SparkSession, tmp_path: Path) 
             assert done.uncounted == ("" if number else "more than 2 facts may be in one")
 
 
+def test_facts_that_two_premises_match_count_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Either fact is found as the one and as the other, where its subject is at home and where its object is."""
+    (tmp_path / "in.ttl").write_text(PREFIXES + ":a :next :b . :b :next :a .")
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "in.ttl"], dictionary)
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
+    next_ = "<http://e/next>"
+    program = parse_program(f"false :- [?x, {next_}, ?y], [?y, {next_}, ?x] .")
+    with pytest.MonkeyPatch.context() as patch:
+        for most, number in ((2, 1), (1, None)):
+            patch.setattr(clash_count, "MAX_FACTS_OF_CLASHES", most)
+            done = materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), program, files=2)
+            assert done.inconsistencies == number
+
+
 @pytest.mark.parametrize("profile", ["rdfs", "owl2rl", "owl2rl-full"])
 def test_inferred_facts_are_counted_and_adopted_as_on_one_machine(
     spark: SparkSession, tmp_path: Path, profile: str

@@ -38,7 +38,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import distinct_rows, run, sizes
 from corollary.kernels.sorted import Column
 from corollary.language import Call, Expression, Filter, Program, Variable, variables
-from corollary.loaders.encoded_format import EXPLICIT, GENERALISED, INFERRED
+from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, GENERALISED, INFERRED
 from corollary.loaders.spark.clash_tasks import (
     NUMBERED,
     Meeting,
@@ -111,7 +111,8 @@ class ClosedFacts:
     ) -> Candidates:
         """The facts with some numbers, with local ids. Raises ``Uncounted`` if they are too many.
 
-        If they are, those that have the number of a ``tested`` premise are filtered before.
+        If they are, those that have the number of a ``tested`` premise are filtered before. A fact counts once.
+        It is found at most twice with a number: where its subject is at home, and where its object is.
         """
         wanted = found.where(found.number.isin([*numbers]))
         if tested and wanted.count() > MAX_FACTS_OF_CLASHES:
@@ -120,7 +121,11 @@ class ClosedFacts:
                 facts = self._tested(found.where(found.number == number), form, atom)
                 rest = rest.unionByName(facts)
             wanted = self._written(rest, "tested")
-        if wanted.count() > MAX_FACTS_OF_CLASHES:
+        count = wanted.count()
+        if MAX_FACTS_OF_CLASHES < count <= 2 * len(numbers) * MAX_FACTS_OF_CLASHES:
+            wanted = wanted.select(*COLUMNS).distinct()
+            count = wanted.count()
+        if count > MAX_FACTS_OF_CLASHES:
             raise Uncounted(f"more than {MAX_FACTS_OF_CLASHES:,} facts may be in one")
         return self.schema.translation.facts_inward(wanted)
 
@@ -256,7 +261,7 @@ class _Candidates:
     def _key(self, form: CompiledRule, position: int) -> _Key:
         """What distinguishes the facts that an atom may match: its constants, and if they are of literals."""
         atom = form.atoms[position]
-        is_literal = atom.p == self._rdf_type and atom.s in self._clashing(form)
+        is_literal = atom.p == self._rdf_type and (atom.s, atom.o) in self._clashing(form)
         return Atom(*(max(term, -1) for term in atom.terms)), is_literal
 
     def _data(self, form: CompiledRule) -> list[int]:
@@ -264,11 +269,12 @@ class _Candidates:
         values = self._on_driver.values
         return [i for i, a in enumerate(form.atoms) if not self._on_driver.has(a) and a.p not in values]
 
-    def _clashing(self, form: CompiledRule) -> set[int]:
-        """The variables that DATATYPE_CLASH has for literals."""
+    def _clashing(self, form: CompiledRule) -> set[tuple[int, ...]]:
+        """The variables that DATATYPE_CLASH has: for a literal, and for a datatype."""
         calls = [call for condition in form.conditions for call in _calls(condition)]
-        literals = [call.arguments[0] for call in calls if call.function == "datatype_clash"]
-        return {form.slot(literal) for literal in literals if isinstance(literal, Variable)}
+        pairs = [call.arguments for call in calls if call.function == "datatype_clash"]
+        named = [[term for term in pair if isinstance(term, Variable)] for pair in pairs]
+        return {tuple(map(form.slot, pair)) for pair in named}
 
     def _ill_typed_literals(self, forms: Iterable[CompiledRule]) -> Column:
         """The ill-typed literals that facts may have, if a constraint asks for them. Ids are global."""
