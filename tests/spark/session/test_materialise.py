@@ -302,7 +302,7 @@ def test_facts_are_tested_if_they_are_many(spark: SparkSession, tmp_path: Path) 
 
 
 def test_facts_that_two_premises_match_count_once(spark: SparkSession, tmp_path: Path) -> None:
-    """Either fact is found as the one and as the other, where its subject is at home and where its object is."""
+    """Either fact is found twice: at the home of its subject, and at that of its object."""
     (tmp_path / "in.ttl").write_text(PREFIXES + ":a :next :b . :b :next :a .")
     dictionary = TermDictionary()
     explicit = read_index([tmp_path / "in.ttl"], dictionary)

@@ -111,8 +111,8 @@ class ClosedFacts:
     ) -> Candidates:
         """The facts with some numbers, with local ids. Raises ``Uncounted`` if they are too many.
 
-        If they are, those that have the number of a ``tested`` premise are filtered before. A fact counts once.
-        It is found at most twice with a number: where its subject is at home, and where its object is.
+        If they are, those that have the number of a ``tested`` premise are filtered before. A fact counts
+        once. It is found at most twice with a number: at the home of its subject, and at that of its object.
         """
         wanted = found.where(found.number.isin([*numbers]))
         if tested and wanted.count() > MAX_FACTS_OF_CLASHES:
