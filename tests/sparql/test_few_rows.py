@@ -83,7 +83,7 @@ def test_the_answers_stay(
 
 
 def joined_one_by_one(patch: pytest.MonkeyPatch, most: int) -> None:
-    """Let at most so many rows be joined, and nodes be searched, one by one."""
+    """Let queries join at most ``most`` rows row by row, and paths search as many nodes node by node."""
     for module in (few_rows, evaluate, patterns, constructed):
         patch.setattr(module, "MAX_ROWS_JOINED_ONE_BY_ONE", most)
     patch.setattr(paths, "MAX_NODES_SEARCHED", most)
