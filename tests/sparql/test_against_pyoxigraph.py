@@ -11,10 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib import Dataset, Literal, URIRef, Variable
 from rdflib.term import Node
+from tests.sparql.constants import set_constant
 from tests.strategies import examples
 
 from corollary.execute import intersect
-from corollary.sparql import evaluate, intersections
+from corollary.sparql import intersections
 from corollary.store import CorollaryStore
 
 NODES = ["<urn:a>", "<urn:b>", "<urn:c>", "1", "2", '"x"']
@@ -198,7 +199,7 @@ def test_same_rows_by_intersections(
     with pytest.MonkeyPatch.context() as patch:
         intersect_always(patch)
         patch.setattr(intersect, "MAX_VALUES_PER_ROW_JOINED", joined)
-        patch.setattr(evaluate, "ROWS_PER_CHUNK", rows)
+        set_constant(patch, "ROWS_PER_CHUNK", rows)
         check_rows(data, pattern)
 
 

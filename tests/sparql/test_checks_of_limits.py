@@ -17,7 +17,7 @@ from corollary.kernels import limits, threads
 from corollary.kernels.interrupts import undisturbed
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, Work
 from corollary.kernels.tuning import LOOKS_PER_LIMIT, MAX_ROWS_UNRESERVED, SECONDS_BETWEEN_LOOKS_AT_LIMIT
-from corollary.sparql import column_functions, column_values, query_terms, solutions
+from corollary.sparql import column_arithmetic, column_values, query_terms, solutions
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms
 from corollary.store import CorollaryStore
@@ -53,14 +53,14 @@ def test_between_parts_of_quotients(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph(CorollaryStore(rules="none"))
     for number in range(100):
         graph.add((EX[f"x{number}"], EX.p, Literal(number)))
-    for module in (column_functions, column_values):
+    for module in (column_arithmetic, column_values):
         monkeypatch.setattr(module, "ROWS_DECODED_AT_ONCE", 10)
 
     def ask() -> None:
         rows: list[Any] = list(graph.query("SELECT ?x (?n / 4 AS ?q) { ?x <urn:x:p> ?n }"))
         assert sum(float(row[1]) for row in rows) == 99 * 100 / 2 / 4
 
-    assert checks(monkeypatch, column_functions, ask) >= 10
+    assert checks(monkeypatch, column_arithmetic, ask) >= 10
     assert checks(monkeypatch, column_values, ask) >= 10
 
 

@@ -15,7 +15,7 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.sparql import aggregates, column_values, expressions, term_order
-from corollary.sparql.column_functions import _of_days
+from corollary.sparql.column_times import _of_days
 from corollary.sparql.column_values import Numbers
 from corollary.store import CorollaryStore
 

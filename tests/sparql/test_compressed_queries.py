@@ -10,9 +10,9 @@ import pytest
 from rdflib import OWL, Graph, Namespace, Variable
 from rdflib.query import Result
 from tests.compression import compress_all
+from tests.sparql.constants import set_constant
 
 from corollary.closure.compressed_relation import CompressedRelation
-from corollary.sparql import evaluate, patterns
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -24,9 +24,8 @@ def graphs() -> Iterator[tuple[Graph, Graph]]:
     """A graph with compressed relations, and one with the same triples. Few rows are joined at a time."""
     with pytest.MonkeyPatch.context() as patch:
         compress_all(patch)
-        patch.setattr(evaluate, "ROWS_PER_CHUNK", 7)
-        for module in (evaluate, patterns):
-            patch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 3)
+        set_constant(patch, "ROWS_PER_CHUNK", 7)
+        set_constant(patch, "ROWS_PER_LIMITED_CHUNK", 3)
         graph = Graph(CorollaryStore())
         for i in range(MEMBERS):
             graph.add((EX.m0, OWL.sameAs, EX[f"m{i}"]))

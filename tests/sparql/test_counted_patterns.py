@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Literal, Namespace
+from tests.sparql.constants import set_constant
 from tests.strategies import examples
 
 from corollary.execute import batches
-from corollary.sparql import evaluate, patterns
+from corollary.sparql import patterns
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK
 from corollary.store import CorollaryStore
@@ -49,7 +50,7 @@ def test_as_many_as_are_listed(graph: Graph, joined: list[str], condition: str, 
     group = " . ".join(joined) + " " + condition
     with pytest.MonkeyPatch.context() as patch:
         if is_small:
-            patch.setattr(evaluate, "ROWS_PER_CHUNK", 3)
+            set_constant(patch, "ROWS_PER_CHUNK", 3)
             patch.setattr(patterns, "MAX_RELATIONS_TRIED", 1)
             patch.setattr(batches, "MAX_RELATIONS_TRIED", 1)
         counted = number(graph, f"SELECT (COUNT(*) AS ?n) {{ {group} }}")
@@ -117,9 +118,8 @@ def test_a_limit_of_distinct_solutions(
     ours = [frozenset(row.items()) for row in graph.query(query).bindings]
     with pytest.MonkeyPatch.context() as patch:
         if is_small:
-            for module in (evaluate, patterns):
-                patch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 2)
-            patch.setattr(evaluate, "ROWS_BEFORE_ALL", (1, 3))
+            set_constant(patch, "ROWS_PER_LIMITED_CHUNK", 2)
+            set_constant(patch, "ROWS_BEFORE_ALL", (1, 3))
         limited = graph.query(f"{query} LIMIT {most} OFFSET {offset}").bindings
     found = [frozenset(row.items()) for row in limited]
     assert len(ours) == len({*ours}) and len(found) == len({*found})
@@ -132,9 +132,8 @@ def test_distinct_solutions_under_a_limit_are_not_all_found(monkeypatch: pytest.
     for number in range(40):
         graph.add((EX[f"s{number}"], EX.p, EX[f"m{number}"]))
         graph.addN((EX[f"m{number}"], EX.q, EX[f"o{other}"], graph) for other in range(40))
-    for module in (evaluate, patterns):
-        monkeypatch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 40)
-    monkeypatch.setattr(evaluate, "ROWS_BEFORE_ALL", (60, 120))
+    set_constant(monkeypatch, "ROWS_PER_LIMITED_CHUNK", 40)
+    set_constant(monkeypatch, "ROWS_BEFORE_ALL", (60, 120))
     found = 0
     extended = patterns.PatternJoin._extended
 
@@ -166,7 +165,7 @@ def test_distinct_values_of_some_variables(
     rows = {tuple(row.get(name) for name in names) for row in asked(graph, f"SELECT * {{ {group} }}")}
     with pytest.MonkeyPatch.context() as patch:
         if is_small:
-            patch.setattr(evaluate, "ROWS_PER_CHUNK", 3)
+            set_constant(patch, "ROWS_PER_CHUNK", 3)
         found = asked(graph, f"SELECT DISTINCT {' '.join('?' + name for name in names)} {{ {group} }}")
     assert len(found) == len(rows)
     assert {tuple(row.get(name) for name in names) for row in found} == rows

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from rdflib import Dataset, Graph, Literal, Namespace, Variable
 from rdflib.query import Result
 from rdflib.term import Node
+from tests.sparql.constants import set_constant
 from tests.sparql.test_against_pyoxigraph import patterns
 from tests.strategies import examples
 
 from corollary.columns.pairs import sorted_unique
 from corollary.kernels.limits import Limits
 from corollary.kernels.sorted import Keys
-from corollary.sparql import evaluate, paths
-from corollary.sparql import patterns as pattern_joins
+from corollary.sparql import paths
 from corollary.sparql.explain_query import Step
 from corollary.store import CorollaryStore
 
@@ -28,9 +28,8 @@ EX = Namespace("urn:x:")
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many."""
-    monkeypatch.setattr(evaluate, "ROWS_BEFORE_ALL", (8, 32))
-    for module in (evaluate, pattern_joins):
-        monkeypatch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 8)
+    set_constant(monkeypatch, "ROWS_BEFORE_ALL", (8, 32))
+    set_constant(monkeypatch, "ROWS_PER_LIMITED_CHUNK", 8)
 
 
 def store_of(size: int) -> Any:
@@ -150,9 +149,8 @@ def test_the_first_rows_are_some_of_all_rows(pattern: str, limit: int, form: str
     query = f"{form} {{ {pattern} }}"
     every = solutions(graph.query(query))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "ROWS_BEFORE_ALL", (2, 8))
-        for module in (evaluate, pattern_joins):
-            patch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 2)
+        set_constant(patch, "ROWS_BEFORE_ALL", (2, 8))
+        set_constant(patch, "ROWS_PER_LIMITED_CHUNK", 2)
         patch.setattr(paths, "NODES_TRIED", 2)
         first = solutions(graph.query(f"{query} LIMIT {limit}"))
         asked = graph.query(f"ASK {{ {pattern} }}").askAnswer

@@ -15,7 +15,7 @@ from tests.strategies import examples
 
 from corollary.language import CorollaryError
 from corollary.sparql.access import ExternalAccessRefused
-from corollary.sparql.explain_query import _CountingJoin
+from corollary.sparql.counting_evaluator import _CountingJoin
 from corollary.sparql.query_errors import NestedTooDeep
 from corollary.store import CorollaryStore
 

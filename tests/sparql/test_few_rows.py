@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Namespace, URIRef
 from rdflib.query import Result
+from tests.sparql.constants import set_constant
 from tests.sparql.results import same_results
 from tests.strategies import examples
 
-from corollary.execute import few_rows
-from corollary.sparql import constructed, evaluate, paths, patterns
-from corollary.sparql.evaluate import Prepared
+from corollary.sparql import paths
+from corollary.sparql.query_evaluation import Prepared
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_TEXT_CACHED, MAX_JOINS_KEPT
 from corollary.store import CorollaryStore
 
@@ -84,8 +84,7 @@ def test_the_answers_stay(
 
 def joined_one_by_one(patch: pytest.MonkeyPatch, most: int) -> None:
     """Let queries join at most ``most`` rows row by row, and paths search as many nodes node by node."""
-    for module in (few_rows, evaluate, patterns, constructed):
-        patch.setattr(module, "MAX_ROWS_JOINED_ONE_BY_ONE", most)
+    set_constant(patch, "MAX_ROWS_JOINED_ONE_BY_ONE", most)
     patch.setattr(paths, "MAX_NODES_SEARCHED", most)
 
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Dataset, Namespace, URIRef
+from tests.sparql.constants import set_constant
 from tests.sparql.test_against_pyoxigraph import patterns, quads, term
 from tests.strategies import examples
 
-from corollary.sparql import evaluate
-from corollary.sparql import patterns as pattern_joins
 from corollary.store import CorollaryStore
 
 EX = Namespace("urn:x:")
@@ -39,17 +38,16 @@ def test_what_is_counted_is_what_is_listed(
     for row in listed:
         by_x[row.get("x")].append(row)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "ROWS_PER_CHUNK", chunk)
-        patch.setattr(evaluate, "MAX_ROWS_HELD", chunk)
+        set_constant(patch, "ROWS_PER_CHUNK", chunk)
+        set_constant(patch, "MAX_ROWS_HELD", chunk)
         (counts,) = rows(store, f"SELECT (COUNT(*) AS ?a) (COUNT(?y) AS ?b) {{ {pattern} }}")
         (every,) = rows(store, f"SELECT (COUNT(*) AS ?a) {{ {pattern} }}")
         select = "SELECT ?x (COUNT(*) AS ?a) (COUNT(?y) AS ?b) (COUNT(DISTINCT ?z) AS ?c)"
         grouped = rows(store, f"{select} {{ {pattern} }} GROUP BY ?x")
         values = rows(store, f"SELECT DISTINCT ?x ?y {{ {pattern} }}")
         again = rows(store, f"SELECT ?x ?y ?z {{ {pattern} }}")
-        for module in (evaluate, pattern_joins):
-            patch.setattr(module, "ROWS_PER_LIMITED_CHUNK", 2)
-        patch.setattr(evaluate, "ROWS_BEFORE_ALL", (2, 4))
+        set_constant(patch, "ROWS_PER_LIMITED_CHUNK", 2)
+        set_constant(patch, "ROWS_BEFORE_ALL", (2, 4))
         first = rows(store, f"SELECT ?x ?y ?z {{ {pattern} }} LIMIT 3")
     assert counts["a"].value == every["a"].value == len(listed)
     assert counts["b"].value == sum("y" in row for row in listed)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import OWL, RDF, Graph, Literal, Namespace, Variable
 from tests.compression import compress_all
+from tests.sparql.constants import set_constant
 from tests.sparql.test_against_pyoxigraph import intersect_always
 from tests.sparql.test_explain_query import shown
 from tests.strategies import examples
@@ -16,7 +17,7 @@ from tests.strategies import examples
 from corollary.columns.pairs import common_seconds
 from corollary.execute import intersect
 from corollary.execute.intersect import count_in_common
-from corollary.sparql import evaluate, intersections
+from corollary.sparql import intersections
 from corollary.store import CorollaryStore
 
 EX = Namespace("urn:x:")
@@ -102,7 +103,7 @@ def test_a_clique_takes_the_shortest_of_three_lists(monkeypatch: pytest.MonkeyPa
     triples = " . ".join(f"?{a} x:knows ?{b}" for a in names for b in names if a < b)
     cliques = 9 * 8 * 7 * 6 // 24  # a leaf has no edge to others, and one from a node
     for rows in (1, 1 << 20):
-        monkeypatch.setattr(evaluate, "ROWS_PER_CHUNK", rows)
+        set_constant(monkeypatch, "ROWS_PER_CHUNK", rows)
         found = graph.query(f"SELECT (COUNT(*) AS ?n) {{ {triples} }}", initNs={"x": EX})
         assert found.bindings == [{Variable("n"): Literal(cliques)}]
 
@@ -124,7 +125,7 @@ def test_cycles_are_counted(
     with pytest.MonkeyPatch.context() as patch:
         intersect_always(patch)
         patch.setattr(intersect, "MAX_PATHS_PER_ROW", paths)
-        patch.setattr(evaluate, "ROWS_PER_CHUNK", rows)
+        set_constant(patch, "ROWS_PER_CHUNK", rows)
         for names in ("ab bc ca", "ab bc ac", "ab bc cd da", "ab cb cd ad", "ab bc cd da ac"):
             ends = [(name[0], name[1]) for name in names.split()]
             atoms = list(zip(ends, (EX.p, EX.q, EX.p, EX.p, EX.q), strict=False))
@@ -194,7 +195,7 @@ def test_a_star_that_most_terms_belong_to_is_joined_one_by_one(students: Any) ->
 
 def test_a_star_beside_other_rows(monkeypatch: pytest.MonkeyPatch, students: Any) -> None:
     """It is joined with rows that it shares no variable with, in parts."""
-    monkeypatch.setattr(evaluate, "ROWS_PER_CHUNK", 3)
+    set_constant(monkeypatch, "ROWS_PER_CHUNK", 3)
     query = "SELECT * { VALUES ?v { 1 2 } { ?x a x:Student ; x:takes ?c ; x:name ?n } }"
     assert len(students.query(query)) == 72
     exists = "SELECT * { VALUES ?v { 1 2 } FILTER EXISTS { ?x a x:Student ; x:takes ?c ; x:name ?n } }"

@@ -385,6 +385,14 @@ def ranks_of_decimals(decimals: Decimals) -> Rows | None:
     return ranks
 
 
+def is_rounded(one: Numbers, other: Numbers) -> Mask:
+    """Where an integer or decimal meets a float, and may have another value as a double."""
+    found: Mask = one.is_float != other.is_float
+    for each in (one, other):
+        found = found & (each.is_float | (np.abs(each.values) >= MAX_EXACT))
+    return found
+
+
 def aligned(values: Whole, scale: Small, common: int) -> Whole | None:
     """The digits of decimals with ``common`` digits after the point; None if they exceed 64 bits."""
     factor = POWERS[common - scale]

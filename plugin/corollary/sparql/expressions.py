@@ -32,7 +32,8 @@ from corollary.sparql.algebra import (
     rewritten,
 )
 from corollary.sparql.builtin_functions import is_true, order_key, order_keys
-from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
+from corollary.sparql.column_arguments import Part, Unsupported
+from corollary.sparql.column_functions import ColumnEvaluator
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile

@@ -15,7 +15,12 @@ from rdflib.term import Node, Variable
 from corollary.kernels.sorted import Column
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import printer
-from corollary.sparql.tuning import MAX_ROW_CLASSES_CACHED, MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
+from corollary.sparql.tuning import (
+    MAX_ROW_CLASSES_CACHED,
+    MAX_ROWS_SEARCHED_AS_LIST,
+    MAX_ROWS_SHOWN,
+    RESULTS_DECODED_AT_ONCE,
+)
 from corollary.sparql.written_literals import UNBOUND
 
 
@@ -93,7 +98,7 @@ class SelectResult(Result):
 
 def _has_no(term_id: int, column: Column) -> bool:
     """Whether an id is not in a column."""
-    if column.size <= RESULTS_DECODED_AT_ONCE // 16:
+    if column.size <= MAX_ROWS_SEARCHED_AS_LIST:
         return term_id not in column.tolist()
     return bool((column != term_id).all())
 

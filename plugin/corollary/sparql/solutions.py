@@ -50,6 +50,18 @@ def stacked(parts: Iterable[Batch]) -> Batch:
     return Batch(size, columns)
 
 
+def collected(parts: Iterable[Batch], need: int | None = None) -> Batch:
+    """All rows of the parts, which count against the limit; with ``need``, at least so many first ones."""
+    kept, size, work = [], 0, current()
+    for part in parts:
+        kept.append(part)
+        size += part.size
+        work.rows(size)
+        if need is not None and size >= need:
+            break
+    return stacked(kept)
+
+
 def gathered(parts: Iterable[Batch], limit: int) -> Iterator[Batch]:
     """The rows of the parts in fewer batches, of at most ``limit`` rows unless a part has more."""
     kept: list[Batch] = []

@@ -37,6 +37,10 @@ STEPS = (Join, LeftJoin, Minus, Filter, Extend)
 """Operators with one input, or with a left and a right one: their first field is the former."""
 
 
+Step = tuple[Operator, Operator | None]
+"""An operator that is a step, or a projection, and its operand that is not its input."""
+
+
 _CLOSED = (Triples, Values, Filter, Extend)
 """Operators in which no group is, but for the one that they continue, and for those in conditions."""
 
