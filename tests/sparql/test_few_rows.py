@@ -38,6 +38,8 @@ HEADS = st.sampled_from(
         "SELECT (COUNT(*) AS ?n)",
         "ASK",
         "CONSTRUCT { ?a :t ?b . ?c ?e [] }",
+        "CONSTRUCT { ?a ?e ?b . :n0 :t ?b , ?a . 'no subject' :t ?a . ?d ?b :n0 }",
+        "DESCRIBE ?a ?b",
     ]
 )
 FACTS = st.sets(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.columns import Relation
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs
 from corollary.execute.batches import Batch
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
@@ -15,7 +15,10 @@ from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 
 @dataclass(slots=True)
 class FewRows:
-    """At most ``MAX_ROWS_JOINED_ONE_BY_ONE`` rows of bindings, as lists. Its joins change it."""
+    """Rows of bindings, as lists. Its joins change it.
+
+    Precondition of a join: there are at most ``MAX_ROWS_JOINED_ONE_BY_ONE`` rows.
+    """
 
     size: int
     columns: dict[int, list[int]]
@@ -47,6 +50,22 @@ class FewRows:
         rows, values = found
         self._take(rows)
         self.columns[free] = values
+        return True
+
+    def join_open(self, s: int, p: int, o: int, facts: TripleIndex) -> bool:
+        """As ``join``, by every fact (s, p, o), where the predicate and one end are free, and not the same.
+
+        False, and no change, for other patterns, and if a term has many facts.
+        """
+        subjects, objects = self._values(s), self._values(o)
+        known, free = (subjects, o) if subjects is not None else (objects, s)
+        is_open = (subjects is None) != (objects is None) and free != p and p not in self.columns
+        found = few_facts(known, facts, is_subject=free == o) if is_open and known is not None else None
+        if found is None:
+            return False
+        rows, predicates, values = found
+        self._take(rows)
+        self.columns[p], self.columns[free] = predicates, values
         return True
 
     def _values(self, term: int) -> list[int] | None:
@@ -86,3 +105,28 @@ def few_matches(
             values.append(missing)
             rows.append(row)
     return rows, values
+
+
+def few_facts(
+    terms: Sequence[int], facts: TripleIndex, *, is_subject: bool
+) -> tuple[list[int], list[int], list[int]] | None:
+    """The facts of each of some terms as subject, or object: the term's position, predicate and other end.
+
+    None if a term has more than ``MAX_ROWS_JOINED_ONE_BY_ONE`` facts with one predicate. Cost: a look-up for
+    each term and predicate, or those of the term if there is a directory.
+    """
+    rows: list[int] = []
+    predicates: list[int] = []
+    values: list[int] = []
+    for row, term in enumerate(terms):
+        beside = facts.predicates_beside(term, None) if is_subject else facts.predicates_beside(None, term)
+        for predicate in beside:
+            found = few_matches((term,), facts.relation(predicate), is_subject=is_subject)
+            if found is None:
+                return None
+            ends = found[1]
+            if ends:
+                values += ends
+                rows += [row] * len(ends)
+                predicates += [predicate] * len(ends)
+    return rows, predicates, values

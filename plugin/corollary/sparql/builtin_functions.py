@@ -88,6 +88,8 @@ def number(term: Node) -> Any:
 
 def is_true(term: Node) -> bool:
     """The effective boolean value (section 17.2.2): NaN and ill-typed numbers and booleans are false."""
+    if term is TRUE or term is FALSE:
+        return term is TRUE
     if isinstance(term, Literal):
         if term.datatype == BOOLEAN:
             return term.value is True

@@ -5,10 +5,9 @@ No term is decoded here, and no graph is built: see ``result.GraphResult``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from itertools import compress, repeat
-from typing import Any
+from collections.abc import Iterable
+from itertools import chain, compress
+from typing import NamedTuple
 
 import numpy as np
 from rdflib.namespace import RDF
@@ -17,10 +16,11 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch, filled, join
+from corollary.execute.few_rows import FewRows
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom
-from corollary.sparql.algebra import Query, Triple
+from corollary.sparql.algebra import Query, kept
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import distinct as distinct_rows
@@ -33,6 +33,8 @@ SUBJECT, PREDICATE, OBJECT, STATEMENT = -1, -2, -3, -4
 
 _PLACES = SUBJECT, PREDICATE, OBJECT
 
+_BLANK_NODE = int(Kind.BLANK_NODE)
+
 TRIPLE = Atom(SUBJECT, PREDICATE, OBJECT)
 
 
@@ -40,35 +42,49 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
     """The triples of the template under every solution, if RDF allows them. Each has new blank nodes."""
     assert main.pattern is not None
     solutions = evaluator.solve(main.pattern)
-    terms, known = evaluator.terms, dict[Node, Column]()
-
-    def column(term: Any) -> Column:
-        found = known.get(term)
-        if found is None:
-            if type(term) is Variable:
-                found = evaluator.expressions.column(term, solutions)
-            elif type(term) is BNode:
-                found = terms.blank_nodes(solutions.size)
-            else:
-                found = filled(solutions.size, terms.id_of(term))
-            known[term] = found
-        return found
-
-    template = [triple for triple in main.template if type(triple[0]) is not Literal]
+    terms, template = evaluator.terms, _template(main)
     if solutions.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
-        return _of_few(template, column, terms)
+        return _of_few(template, solutions, evaluator)
 
-    @cache
-    def legal(variable: Variable, place: int) -> Mask:
-        return _is_legal(column(variable), place, terms)
+    def column(term: Node) -> Column:
+        if type(term) is Variable:
+            return evaluator.expressions.column(term, solutions)
+        if type(term) is BNode:
+            return terms.blank_nodes(solutions.size)
+        return filled(solutions.size, terms.id_of(term))
 
+    columns = list(map(column, template.terms))
+    legal = {end: _is_legal(columns[end[0]], end[1], terms) for end in template.tested}
     parts = []
-    for triple in template:
-        part = Batch(solutions.size, dict(zip(_PLACES, map(column, triple), strict=True)))
-        tests = [legal(*each) for each in zip(triple, _PLACES, strict=True) if type(each[0]) is Variable]
+    for triple in template.triples:
+        part = Batch(solutions.size, {place: columns[number] for number, place in triple})
+        tests = [legal[end] for end in triple if end in legal]
         is_legal: Mask | None = np.logical_and.reduce(tests) if tests else None
         parts.append(distinct_rows(part if is_legal is None or is_legal.all() else part.take(is_legal)))
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
+
+
+End = tuple[int, int]
+"""The number of a term in a template, and its place in a triple."""
+
+
+class Template(NamedTuple):
+    """A template by numbers of its terms. ``tested`` are the ends that RDF may not allow, or are unbound."""
+
+    terms: tuple[Node, ...]
+    triples: tuple[tuple[End, ...], ...]
+    tested: tuple[End, ...]
+
+
+@kept
+def _template(query: Query) -> Template:
+    """The template of a query, without triples whose subject is a literal."""
+    triples = [triple for triple in query.template if type(triple[0]) is not Literal]
+    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain.from_iterable(triples)))}
+    ends = [tuple(zip(map(numbers.__getitem__, triple), _PLACES, strict=True)) for triple in triples]
+    terms = tuple(numbers)
+    every = dict.fromkeys(chain.from_iterable(ends))
+    return Template(terms, tuple(ends), tuple([end for end in every if type(terms[end[0]]) is Variable]))
 
 
 def _is_legal(ids: Column, place: int, terms: QueryTerms) -> Mask:
@@ -81,21 +97,34 @@ def _is_legal(ids: Column, place: int, terms: QueryTerms) -> Mask:
     return allowed
 
 
-def _of_few(template: list[Triple], column: Callable[[Node], Column], terms: QueryTerms) -> Batch:
+def _of_few(template: Template, solutions: Batch, evaluator: Evaluator) -> Batch:
     """As ``constructed``, for few solutions, one by one."""
+    terms, size = evaluator.terms, solutions.size
+
+    def values(term: Node) -> list[int]:
+        if type(term) is Variable:
+            found: list[int] = evaluator.expressions.column(term, solutions).tolist()
+            return found
+        return terms.blank_nodes(size).tolist() if type(term) is BNode else [terms.id_of(term)] * size
+
+    columns = list(map(values, template.terms))
+    legal = {
+        (number, place): _is_legal(np.array(columns[number], np.uint32), place, terms).tolist()
+        for number, place in template.tested
+        if place != OBJECT
+    }
     found: dict[tuple[int, ...], None] = {}
-    for triple in template:
-        values = [column(term) for term in triple]
-        tests = [
-            _is_legal(ids, place, terms).tolist()
-            for ids, term, place in zip(values, triple, _PLACES, strict=True)
-            if type(term) is Variable and place != OBJECT
-        ]
-        rows = zip(*[ids.tolist() for ids in values], strict=True)
-        are_legal = map(all, zip(*tests, strict=True)) if tests else repeat(True)
-        found.update((row, None) for row in compress(rows, are_legal) if UNBOUND not in row)
-    columns = np.array([*found], np.uint32).reshape(-1, 3).T.copy()
-    return Batch(len(found), dict(zip(_PLACES, columns, strict=True)))
+    for triple in template.triples:
+        rows: Iterable[tuple[int, ...]] = zip(*[columns[number] for number, _ in triple], strict=True)
+        tests = [legal[end] for end in triple if end in legal]
+        if tests:
+            rows = compress(rows, map(all, zip(*tests, strict=True)))
+        found.update([(row, None) for row in rows if UNBOUND not in row])
+    ends = np.array([*found], np.uint32).reshape(-1, 3).T.copy()
+    return Batch(len(found), dict(zip(_PLACES, ends, strict=True)))
+
+
+_REIFYING = RDF.subject, RDF.predicate, RDF.object
 
 
 def described(evaluator: Evaluator, main: Query) -> Batch:
@@ -105,7 +134,7 @@ def described(evaluator: Evaluator, main: Query) -> Batch:
     if main.pattern is not None:
         parts += evaluator.solve(main.pattern).columns.values()
     resources = distinct(np.concatenate(parts))
-    names = [terms.id_of(name) for name in (RDF.subject, RDF.predicate, RDF.object)]
+    names = list(map(terms.id_of, _REIFYING))
     return described_by(resources[resources != UNBOUND], evaluator.dataset.default, names)
 
 
@@ -117,16 +146,25 @@ def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Bat
     """
     known, parts = resources, []
     while resources.size:
-        found = join(Batch(resources.size, {SUBJECT: resources}), TRIPLE, index)
+        found = _facts_of(resources, index)
         parts.append(found)
         ends = found.columns.get(OBJECT, resources[:0])
-        further = np.concatenate((ends[kinds(ends) == Kind.BLANK_NODE], _reified(resources, index, names)))
+        further = np.concatenate((ends[kinds(ends) == _BLANK_NODE], _reified(resources, index, names)))
         if not further.size:
             break
         further = distinct(further)
         resources = further[~among(further, known)]
         known = distinct(np.concatenate((known, resources)))
     return stacked(parts)
+
+
+def _facts_of(subjects: Column, index: TripleIndex) -> Batch:
+    """The facts with these subjects."""
+    if subjects.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+        few = FewRows(subjects.size, {SUBJECT: subjects.tolist()})
+        if few.join_open(SUBJECT, PREDICATE, OBJECT, index):
+            return few.batch()
+    return join(Batch(subjects.size, {SUBJECT: subjects}), TRIPLE, index)
 
 
 def _reified(subjects: Column, index: TripleIndex, names: list[int]) -> Column:

@@ -73,6 +73,11 @@ class CountingEvaluator(Evaluator):
         self._count_of(id(part)).add(batch.size, perf_counter() - started)
         return batch
 
+    def _changed(self, step: Operator, batch: Batch, scope: Scope) -> Batch:
+        started, found = perf_counter(), super()._changed(step, batch, scope)
+        self._count_of(id(step)).add(found.size, perf_counter() - started)
+        return found
+
     def _leaf_parts(self, leaf: Operator, *arguments: Any) -> Parts:
         found = super()._leaf_parts(leaf, *arguments)
         if isinstance(found, list) or isinstance(leaf, Triples | Filter):

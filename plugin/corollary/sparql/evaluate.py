@@ -87,10 +87,10 @@ class Evaluator(Evaluation):
         if not steps:
             return self._alone(leaf, scope, need)
         around = current().where
-        if all(isinstance(step, Extend | Project) for step, _ in steps):  # all rows of the leaf are kept
+        if all(type(step) in _KEEPING_ROWS for step, _ in steps):  # all rows of the leaf
             found = self._alone(leaf, scope, need)
-            for change in self.changes(steps, scope) if found.size else ():
-                (found,) = change(found)
+            for step, _ in steps if found.size else ():
+                found = self._changed(step, found, scope)
         elif need is None:
             found = collected(piped(self._leaf_parts(leaf, scope), self.changes(steps, scope)))
         else:
@@ -211,11 +211,19 @@ class Evaluator(Evaluation):
                 return subtracting(self, step, scope)
             case Filter():
                 return lambda batch: [filtered(self, step.condition, batch, scope)]
-            case Extend():
-                return lambda batch: [extended(self, step, batch, scope)]
+        return lambda batch: [self._with_other_columns(step, batch, scope)]
+
+    def _changed(self, step: Operator, batch: Batch, scope: Scope) -> Batch:
+        """What a step that keeps all rows makes of all solutions of its input."""
+        at(Place(step))
+        return self._with_other_columns(step, batch, scope)
+
+    def _with_other_columns(self, step: Operator, batch: Batch, scope: Scope) -> Batch:
+        """What BIND or a projection makes of a batch: the same rows."""
+        if isinstance(step, Extend):
+            return extended(self, step, batch, scope)
         assert isinstance(step, Project)
-        columns = [self.numbers[variable] for variable in step.variables]
-        return lambda batch: [projected(batch, columns)]
+        return projected(batch, map(self.numbers.__getitem__, step.variables))
 
     # Operators that are no steps
 
@@ -356,6 +364,9 @@ class Evaluator(Evaluation):
         """See ``solution_joins``."""
         return beside(self, left, part, scope, limit)
 
+
+_KEEPING_ROWS = Extend, Project
+"""Steps that keep all rows, each once."""
 
 _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
     Triples: Evaluator._triples,

@@ -35,6 +35,8 @@ from corollary.sparql.scopes import possible
 from corollary.sparql.spines import STEPS, SpineScope, Step
 from corollary.sparql.term_evaluation import is_volatile
 
+_STEPS = (*STEPS, Project)
+
 
 def chain(own: Evaluation, part: Operator) -> tuple[Operator, list[Step]]:
     """The operator that is evaluated first, and what is done with its solutions.
@@ -43,12 +45,12 @@ def chain(own: Evaluation, part: Operator) -> tuple[Operator, list[Step]]:
     is one operator.
     """
     steps: list[Step] = []
-    while isinstance(part, (*STEPS, Project)):
+    while isinstance(part, _STEPS):
         if isinstance(part, Join):
             first, second = sides(own, part)
             steps.append((part, second))
             part = first
-        elif isinstance(part, LeftJoin | Minus):
+        elif isinstance(part, (LeftJoin, Minus)):
             steps.append((part, part.right))
             part = part.left
         elif isinstance(part, Filter) and isinstance(part.inner, Triples):

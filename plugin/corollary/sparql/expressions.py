@@ -18,7 +18,7 @@ from corollary.columns.numbering import number_keys
 from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
-from corollary.kernels.limits import check
+from corollary.kernels.limits import check, current
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.algebra import (
     Call,
@@ -36,7 +36,7 @@ from corollary.sparql.column_arguments import Part, Unsupported
 from corollary.sparql.column_functions import ColumnEvaluator
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import QueryTerms
-from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
+from corollary.sparql.term_evaluation import Environment, Evaluate, Row, compiled, is_volatile
 from corollary.sparql.term_order import ranks_of_keys, term_ranks
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE
 from corollary.sparql.written_literals import UNBOUND
@@ -279,17 +279,17 @@ class Expressions:
             rows = numbers = np.arange(batch.size)
         else:
             rows, numbers = number_rows(batch, [number for _, number in read])
-        own = evaluated(expression, self._environment)
+        own = compiled(expression, self._environment)
         variables = [variable for variable, _ in read]
         results = []
+        given, work = self._given, current()
         for start in range(0, rows.size, ROWS_DECODED_AT_ONCE):
             some = rows[start : start + ROWS_DECODED_AT_ONCE]
             columns = [self._terms.decode(batch.columns[number][some]) for _, number in read]
             for terms in zip(*columns, strict=True) if columns else [()] * some.size:
-                check()
-                row = dict(self._given)
-                row |= {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
-                results.append(evaluate(own, row))
+                work.check()
+                row = {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
+                results.append(evaluate(own, {**given, **row} if given else row))
         return results, numbers
 
     def _without_exists(

@@ -79,31 +79,33 @@ class PatternJoin:
         With ``is_counted``, chunks may be of any size and lack columns. With ``is_kept`` all rows are kept: a
         product that exceeds a limit is refused before it is computed.
         """
-        if len(places) == 1 and is_kept and not start.columns:
-            pattern = places[0].item
-            if isinstance(pattern, Pattern) and (pattern.s >= 0 or pattern.o >= 0):
-                is_end = self.costs.has_end(pattern)
-                return iter([(self._with_end if is_end else self._extend)(start, pattern)])
         start, done = self._begin(start, places)
+        if done == len(places):
+            return iter((start,) if start.size else ())
         change = partial(self._joined, places, limit, is_counted, is_kept)
         return piped([start], [partial(change, number) for number in range(done, len(places))])
 
     def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
         """Few rows joined at the first places one by one, and the number of these places.
 
+        Also at those with a free predicate, if one end is known.
+
         A product of few rows does not wait for ``filters``.
         """
         if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
             return start, 0
-        few = FewRows.of(start)
+        few, index = FewRows.of(start), self.costs.index
         done = 0
         for item, _, _, unread in places:
-            if unread or not isinstance(item, Pattern) or type(item.p) is not int or item.p < 0:
+            if unread or not isinstance(item, Pattern) or type(item.p) is not int:
                 break
-            if not few.size or self.costs.has_end(item):
+            if not 0 < few.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
                 break
+            if self.costs.unwanted and self.costs.leaves_out_end(item):
+                break
+            s, p, o, _ = item
             check()
-            if not few.join(item.s, self.costs.index.relation(item.p), item.o):
+            if not (few.join(s, index.relation(p), o) if p >= 0 else few.join_open(s, p, o, index)):
                 break
             done += 1
         return (few.batch(), done) if done else (start, 0)
@@ -370,7 +372,12 @@ class PatternJoin:
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         s, p, o = pattern.s, pattern.p, pattern.o
         if type(p) is int and p >= 0:
-            return join_relation(batch, s, self.costs.index.relation(p), o)
+            relation = self.costs.index.relation(p)
+            if 1 < batch.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+                few = FewRows.of(batch)
+                if few.join(s, relation, o):
+                    return few.batch()
+            return join_relation(batch, s, relation, o)
         return self.paths.extend(batch, s, p, o, self.costs.given | self.given)
 
     def _alternatives(self, pattern: Pattern) -> Iterator[Pattern]:

@@ -219,6 +219,12 @@ class QueryTerms:
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""
         terms, read = self._terms.__getitem__, self._read
+        if column.size < MIN_TERMS_READ_TOGETHER:
+            if self._written is not None:
+                self._read_all(column[are_written(column)])
+            return [
+                terms(i) if i < FIRST_LOCAL else None if i == UNBOUND else self[i] for i in column.tolist()
+            ]
         found: list[Node | None] = []
         for start in range(0, column.size, TERMS_BETWEEN_CHECKS):
             check()

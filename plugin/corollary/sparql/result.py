@@ -60,7 +60,7 @@ class SelectResult(Result):
         return self._size > 0
 
     def __iter__(self) -> Iterator[Any]:
-        row: Any = _row_class(tuple(map(str, self.vars or ())))
+        row: Any = _row_class(tuple(self.vars or ()))
         have_terms = any(_has_no(UNBOUND, column) for column in self.ids)
         for columns in _chunks(self.ids, self._size, self.terms):
             rows = map(tuple.__new__, repeat(row), zip(*columns, strict=True))
@@ -124,9 +124,10 @@ def _html(names: list[str], rows: Iterator[Any], size: int, what: str, prefixes:
 
 
 @lru_cache(maxsize=MAX_ROW_CLASSES_CACHED)
-def _row_class(names: tuple[str, ...]) -> type[ResultRow]:
+def _row_class(variables: tuple[Variable, ...]) -> type[ResultRow]:
     """rdflib's class of rows, with the variables in the class: a row needs no attributes of its own."""
-    return type("ResultRow", (ResultRow,), {"labels": {name: i for i, name in enumerate(names)}})
+    labels = {str(variable): i for i, variable in enumerate(variables)}
+    return type("ResultRow", (ResultRow,), {"labels": labels})
 
 
 class GraphResult(Result):

@@ -7,7 +7,7 @@ listed. Else its solutions are listed once, and kept if they are few.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cache, partial
+from functools import partial
 from itertools import chain as end_to_end
 
 import numpy as np
@@ -49,17 +49,7 @@ def joining(own: Evaluation, part: Operator, scope: Scope, limit: int, is_counte
     Without a list of the part's solutions, where it may start from the batch: a basic graph pattern, or
     branches and steps that start from one.
     """
-    alone = cache(partial(_few, own, part, scope))
-
-    def at_once(left: Batch) -> Parts:
-        if not left.size:
-            return []
-        kept = alone()
-        if kept is not None:
-            return join_parts(left, kept, limit)
-        every = own.parts(part, scope)
-        return gathered(end_to_end.from_iterable(join_parts(left, some, limit) for some in every), limit)
-
+    at_once = _listed(own, part, scope, limit)
     if pattern_of(own, part) is not None:
 
         def continued(left: Batch) -> Parts:
@@ -92,6 +82,25 @@ def joining(own: Evaluation, part: Operator, scope: Scope, limit: int, is_counte
         return settled(parts, limit) if limit > ROWS_PER_LIMITED_CHUNK else parts
 
     return driven
+
+
+def _listed(own: Evaluation, part: Operator, scope: Scope, limit: int) -> Change:
+    """As ``joining``, with a list of the part's solutions."""
+    alone: list[Batch | None] = []
+    """These, found when they are first needed; None if they are too many."""
+
+    def joined(left: Batch) -> Parts:
+        if not left.size:
+            return []
+        if not alone:
+            alone.append(_few(own, part, scope))
+        (kept,) = alone
+        if kept is not None:
+            return join_parts(left, kept, limit)
+        every = own.parts(part, scope)
+        return gathered(end_to_end.from_iterable(join_parts(left, some, limit) for some in every), limit)
+
+    return joined
 
 
 def _few(own: Evaluation, part: Operator, scope: Scope) -> Batch | None:
@@ -161,7 +170,7 @@ def beside(own: Evaluation, left: Batch, part: Operator, scope: Scope, limit: in
     known, free = (pattern.s, pattern.o) if left.knows(pattern.s) else (pattern.o, pattern.s)
     is_look_up = type(pattern.p) is int and pattern.p >= 0 and left.knows(known) and not left.knows(free)
     is_kept = not blank_nodes(part) and scope.seed.columns.keys() <= left.columns.keys()
-    if not is_look_up or not is_kept or (known < 0 and (left.columns[known] == UNBOUND).any()):
+    if not is_look_up or not is_kept:
         return None
     relation, is_subject = scope.index.relation(pattern.p), known == pattern.s
     if relation.is_compressed:
@@ -173,11 +182,16 @@ def beside(own: Evaluation, left: Batch, part: Operator, scope: Scope, limit: in
         return product(left, Batch(values.size, {free: values})) if values.size else left
     column = left.columns[known]
     if left.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
-        few = few_matches(column.tolist(), relation, is_subject=is_subject, missing=UNBOUND)
+        values = column.tolist()
+        if UNBOUND in values:
+            return None
+        few = few_matches(values, relation, is_subject=is_subject, missing=UNBOUND)
         if few is not None:
             rows, ends = few
             both = left if len(rows) == left.size else left.take(np.array(rows))
             return Batch(both.size, {**both.columns, free: np.array(ends, np.uint32)})
+    elif (column == UNBOUND).any():
+        return None
     counts = relation.subject_counts(column) if is_subject else relation.object_counts(column)
     if int(counts.sum()) > limit:
         return None
@@ -186,13 +200,16 @@ def beside(own: Evaluation, left: Batch, part: Operator, scope: Scope, limit: in
 
 def subtracting(own: Evaluation, step: Minus, scope: Scope) -> Change:
     """The rows of a batch without those that MINUS removes."""
-    other = cache(partial(_distinct_values, own, step.right, scope, possible(step.left)))
+    others: list[Batch] = []
+    """The values that the right side has, found when they are first needed."""
 
     def change(left: Batch) -> Parts:
         if pattern_of(own, step.right) is not None and continues(own, left, step.right, scope):
             matched = has_match(own, left, step.right, scope)
             return [left.take(~matched) if matched.any() else left]
-        return [without(left, other(), scope.rows)]
+        if not others:
+            others.append(_distinct_values(own, step.right, scope, possible(step.left)))
+        return [without(left, others[0], scope.rows)]
 
     return change
 

@@ -15,7 +15,8 @@ from itertools import chain
 import numpy as np
 
 from corollary.columns.pairs import end_to_end
-from corollary.execute.batches import Batch, filled
+from corollary.columns.tuning import MAX_ROWS_NUMBERED_ONE_BY_ONE
+from corollary.execute.batches import Batch, filled, product
 from corollary.execute.filters import number_rows
 from corollary.execute.run_plan import natural_join, natural_join_parts
 from corollary.kernels.limits import check, current, reserve
@@ -83,21 +84,26 @@ def counted_rows(parts: Iterable[Batch], limit: int) -> tuple[Batch, Rows | None
     More than ``limit`` rows become distinct ones, in the order of first occurrence.
     """
     kept: list[Batch] = []
-    times: list[Rows] = []
-    size, most, is_merged = 0, limit, False
+    merged: Rows = np.empty(0, np.int64)
+    """How many solutions the rows of the first batch stand for, if that was merged."""
+    size, most = 0, limit
     for part in parts:
         if not part.size:
             continue
         kept.append(part)
-        times.append(np.ones(part.size, np.int64))
         size += part.size
         if size > most:
-            batch, counts = _merged(stacked(kept), np.concatenate(times))
-            kept, times, size, is_merged = [batch], [counts], batch.size, True
+            batch, merged = _merged(stacked(kept), _with_ones(merged, size))
+            kept, size = [batch], batch.size
             current().rows(size)
             most = max(limit, 2 * size)
     current().rows(size)
-    return stacked(kept), np.concatenate(times) if is_merged else None
+    return stacked(kept), _with_ones(merged, size) if merged.size else None
+
+
+def _with_ones(times: Rows, size: int) -> Rows:
+    """The numbers, and 1 for further rows, for ``size`` rows in all."""
+    return np.concatenate((times, np.ones(size - times.size, np.int64)))
 
 
 def _merged(batch: Batch, times: Rows) -> tuple[Batch, Rows]:
@@ -203,6 +209,8 @@ def join_parts(left: Batch, right: Batch, limit: int) -> Parts:
     if left.size == 1 and not left.columns:
         return [right]
     common = shared(left, right)
+    if not common and left.size * right.size <= limit:
+        return [product(left, right)]
     rights = [part for _, part in groups(right, common)]
     pairs = ((part, other) for _, part in groups(left, common) for other in rights)
     if left.size * right.size <= limit:
@@ -268,6 +276,10 @@ def distinct(batch: Batch) -> Batch:
     """Every distinct solution once, in the order of first occurrence."""
     if batch.size < 2:
         return batch
+    if batch.columns and batch.size <= MAX_ROWS_NUMBERED_ONE_BY_ONE:
+        rows = list(zip(*[column.tolist() for column in batch.columns.values()], strict=True))
+        first = {row: place for place, row in reversed([*enumerate(rows)])}
+        return batch if len(first) == batch.size else batch.take(np.array(sorted(first.values())))
     first_rows = apart(batch.size, lambda: np.sort(first_of_each(batch, tuple(batch.columns))))
     return batch.take(first_rows)
 

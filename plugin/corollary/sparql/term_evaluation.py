@@ -21,7 +21,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.expressions.operators import ExpressionError
 from corollary.language import CorollaryError
-from corollary.sparql.algebra import Call, Exists, Expression, FunctionCall
+from corollary.sparql.algebra import Call, Exists, Expression, FunctionCall, kept
 from corollary.sparql.builtin_functions import CASTS, FALSE, FUNCTIONS, TRUE, boolean, cast, is_in, is_true
 from corollary.sparql.user_functions import UserFunction
 
@@ -45,7 +45,11 @@ class Environment:
 
     base: str = ""
     functions: Mapping[URIRef, UserFunction] = field(default_factory=dict)
-    bnodes: defaultdict[Node, BNode] = field(default_factory=lambda: defaultdict(BNode))
+
+    @cached_property
+    def bnodes(self) -> defaultdict[Node, BNode]:
+        """The blank nodes that BNODE has made of strings."""
+        return defaultdict(BNode)
 
     @cached_property
     def now(self) -> Literal:
@@ -59,17 +63,28 @@ def is_volatile(expression: Expression, functions: Container[URIRef]) -> bool:
     The store's ``functions`` depend on their arguments only; functions registered with rdflib may not. Raises
     NotImplementedError if one of the latter takes rdflib's evaluation context.
     """
-    waiting, is_found = [expression], False
+    names, iris = _called_by(expression)
+    is_found = not names.isdisjoint(VOLATILE)
+    for iri in iris:
+        found = None if iri in functions else custom_function(iri)
+        if found is not None and found[1]:
+            raise NotImplementedError("this function wants to see rdflib's own evaluation")
+        is_found = is_found or found is not None
+    return is_found
+
+
+@kept
+def _called_by(expression: Expression) -> tuple[frozenset[str], frozenset[URIRef]]:
+    """The names of built-in functions and operators, and the IRIs of others; without those in EXISTS."""
+    waiting, names, iris = [expression], set[str](), set[URIRef]()
     while waiting:
         part = waiting.pop()
-        if isinstance(part, FunctionCall) and part.iri not in functions:
-            found = custom_function(part.iri)
-            if found is not None and found[1]:
-                raise NotImplementedError("this function wants to see rdflib's own evaluation")
-            is_found = is_found or found is not None
-        is_found = is_found or (isinstance(part, Call) and part.name in VOLATILE)
-        waiting += reversed(getattr(part, "arguments", ()))
-    return is_found
+        if isinstance(part, FunctionCall):
+            iris.add(part.iri)
+        elif isinstance(part, Call):
+            names.add(part.name)
+        waiting += getattr(part, "arguments", ())
+    return frozenset(names), frozenset(iris)
 
 
 def custom_function(iri: URIRef) -> tuple[Callable[..., Any], bool] | None:
@@ -77,6 +92,23 @@ def custom_function(iri: URIRef) -> tuple[Callable[..., Any], bool] | None:
     operators: Any = sys.modules.get("rdflib.plugins.sparql.operators")
     found = None if operators is None else operators._CUSTOM_FUNCTIONS.get(iri)
     return None if found is None or found[0] is operators.default_cast else found
+
+
+OF_ENVIRONMENT = frozenset(("IRI", "BNODE", "NOW"))
+"""Functions that depend on what the query's environment is."""
+
+
+def compiled(expression: Expression, environment: Environment) -> Evaluate:
+    """As ``evaluated``; kept in the plan where it is the same for all queries."""
+    names, iris = _called_by(expression)
+    if iris or not names.isdisjoint(OF_ENVIRONMENT):
+        return evaluated(expression, environment)
+    return _evaluated_alone(expression)
+
+
+@kept
+def _evaluated_alone(expression: Expression) -> Evaluate:
+    return evaluated(expression, Environment())
 
 
 def evaluated(expression: Expression, environment: Environment) -> Evaluate:

@@ -209,7 +209,7 @@ def _dense(texts: Any) -> Rows:
 
 def ranks_of_keys(keys: list[Any]) -> Rows:
     """For each key, the number of different keys that are less, by Python's comparisons."""
-    ranks: Rows = np.zeros(len(keys), np.int64)
+    ranks = [0] * len(keys)
     before: int | None = None
     for number, after in enumerate(_sorted(keys)):
         if number % KEYS_SORTED_AT_ONCE == 0:
@@ -217,7 +217,7 @@ def ranks_of_keys(keys: list[Any]) -> Rows:
         if before is not None:
             ranks[after] = ranks[before] + bool(keys[before] < keys[after])
         before = after
-    return ranks
+    return np.array(ranks, np.int64)
 
 
 def _sorted(keys: list[Any]) -> Iterator[int]:

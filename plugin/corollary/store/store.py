@@ -15,7 +15,7 @@ import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
@@ -70,6 +70,23 @@ def of_reasoner(
         return method(store.reasoner, *args, **kwargs)
 
     return handed_on
+
+
+@cache
+def _answering() -> tuple[Callable[..., Result], Callable[..., Result]]:
+    """``answer`` and ``answered``. They are imported for the first query; an import takes 2 µs each time."""
+    from corollary.sparql.answer import answer
+    from corollary.sparql.handing_on import answered
+
+    return answer, answered
+
+
+@cache
+def _kind_of_source() -> type[QuerySource]:
+    """The facts that a query reads, imported as in ``_answering``."""
+    from corollary.sparql.dataset import Source as QuerySource
+
+    return QuerySource
 
 
 class CorollaryStore(GraphStore):
@@ -251,9 +268,7 @@ class CorollaryStore(GraphStore):
         evaluator would access files or the network without permission by ``external``; LimitExceeded;
         Cancelled.
         """
-        from corollary.sparql.answer import answer
-        from corollary.sparql.handing_on import answered
-
+        answer, answered = _answering()
         limits = Limits.of(kwargs.pop("limits", None))
         home = cast(IdentifiedNode, queryGraph)
 
@@ -324,15 +339,13 @@ class CorollaryStore(GraphStore):
 
     def _source(self, version: Version, home: Node) -> QuerySource:
         """The facts that a query on the graph ``home`` reads."""
-        from corollary.sparql.dataset import Source as QuerySource
-
         state = version.state
 
         def find_graphs() -> frozenset[int]:
             own = version.terms.find(version.adapter_state.meet(home)) if isinstance(home, BNode) else None
             return frozenset((*state.facts.graphs, *version.named)) - {own}
 
-        return QuerySource(
+        return _kind_of_source()(
             version.terms,
             view=partial(view_of, version),
             find_graphs=find_graphs,
