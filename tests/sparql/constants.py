@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-import corollary.sparql.answer  # noqa: F401  (it imports all modules that evaluate queries)
+import corollary.sparql.answer
+import corollary.sparql.column_functions
+import corollary.sparql.grouped_solutions  # noqa: F401  (with these, all modules that evaluate queries are there)
 
 
 def set_constant(patch: pytest.MonkeyPatch, name: str, value: Any) -> None:

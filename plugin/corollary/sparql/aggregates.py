@@ -28,7 +28,6 @@ from corollary.kernels.sorted import Column, Rows
 from corollary.language.constants import escape
 from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mentioned
 from corollary.sparql.builtin_functions import average, order_key, total
-from corollary.sparql.column_functions import ColumnEvaluator
 from corollary.sparql.column_values import (
     Decimals,
     Numbers,
@@ -327,6 +326,8 @@ def _of_values(item: Aggregate, values: Column, groups: Rows, size: int, terms: 
     if item.is_distinct:
         rows = _first_in_groups(groups, values)
         groups, values = groups[rows], values[rows]
+    from corollary.sparql.column_functions import ColumnEvaluator
+
     evaluator = ColumnEvaluator(terms, lambda _: values, values.size)
     part = evaluator.part(ARGUMENT)
     assert part is not None

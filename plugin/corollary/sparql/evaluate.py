@@ -47,7 +47,6 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.basic_patterns import pattern_parts
 from corollary.sparql.evaluation_order import chain, stops_early
-from corollary.sparql.grouped_solutions import grouped
 from corollary.sparql.operator_places import Place
 from corollary.sparql.query_evaluation import Evaluation, Scope
 from corollary.sparql.scopes import possible
@@ -296,6 +295,11 @@ class Evaluator(Evaluation):
         seen = {self.numbers[v] for v in [*part.variables, *self.given]}
         return replace(scope, seed=projected(scope.seed, [v for v in scope.seed.columns if v in seen]))
 
+    def _grouped(self, part: Group, scope: Scope, need: int | None) -> Batch:
+        from corollary.sparql.grouped_solutions import grouped  # not for the first small query
+
+        return grouped(self, part, scope)
+
     def _order_by(self, part: OrderBy, scope: Scope, need: int | None) -> Batch:
         batch = self.solutions(part.inner, scope)
         if batch.size < 2:
@@ -376,7 +380,7 @@ _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
     Service: Evaluator._service,
     Values: Evaluator._values,
     Subquery: Evaluator._subquery,
-    Group: grouped,
+    Group: Evaluator._grouped,
     OrderBy: Evaluator._order_by,
     Distinct: Evaluator._distinct,
     Reduced: Evaluator._reduced,

@@ -9,7 +9,7 @@ every row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rdflib.term import Literal, Node, URIRef, Variable
@@ -32,14 +32,16 @@ from corollary.sparql.algebra import (
     rewritten,
 )
 from corollary.sparql.builtin_functions import is_true, order_key, order_keys
-from corollary.sparql.column_arguments import Part, Unsupported
-from corollary.sparql.column_functions import ColumnEvaluator
+from corollary.sparql.column_arguments import ColumnArguments, Part, Unsupported
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, compiled, is_volatile
 from corollary.sparql.term_order import ranks_of_keys, term_ranks
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE
 from corollary.sparql.written_literals import UNBOUND
+
+if TYPE_CHECKING:
+    from corollary.sparql.column_functions import ColumnEvaluator
 
 FindSolutions = Callable[[Operator, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
@@ -57,7 +59,7 @@ def _slices(expression: Any, batch: Batch) -> Iterator[Batch]:
         yield batch.take(np.arange(start, min(batch.size, start + ROWS_ON_COLUMNS_AT_ONCE)))
 
 
-def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
+def _as_numbers(evaluator: ColumnArguments, values: Values) -> Numbers:
     """The values as numbers: truth values and strings are none, so sums of them are errors."""
     if isinstance(values, Booleans | Texts):
         return Numbers.whole(np.zeros(values.size, np.int64), ~values.undecided, values.undecided)
@@ -98,14 +100,14 @@ class Expressions:
         def by_terms(some: Batch) -> Column:
             return self._values_by_terms(expression, some, exists)
 
-        found: Column = self._evaluated(expression, batch, ColumnEvaluator.ids, by_terms)
+        found: Column = self._evaluated(expression, batch, ColumnArguments.ids, by_terms)
         return found
 
     def _evaluated(
         self,
         expression: Expression,
         batch: Batch,
-        on_columns: Callable[[ColumnEvaluator, Part], tuple[Any, Mask]],
+        on_columns: Callable[[ColumnArguments, Part], tuple[Any, Mask]],
         by_terms: Callable[[Batch], Any],
     ) -> Any:
         """The result of ``on_columns`` for each row; of ``by_terms`` for rows that columns do not decide."""
@@ -144,6 +146,8 @@ class Expressions:
         return None if found is None else (found[1].values, found[0].numbers_of(found[1].over))
 
     def _evaluator(self, batch: Batch) -> ColumnEvaluator:
+        from corollary.sparql.column_functions import ColumnEvaluator  # not for the first small query
+
         return ColumnEvaluator(
             self._terms,
             lambda variable: self.column(variable, batch),
@@ -151,7 +155,7 @@ class Expressions:
             self._environment.functions,
         )
 
-    def _on_columns(self, expression: Expression, batch: Batch) -> tuple[ColumnEvaluator, Part] | None:
+    def _on_columns(self, expression: Expression, batch: Batch) -> tuple[ColumnArguments, Part] | None:
         """The values on columns with their evaluator; None for few rows, and if terms have to decide."""
         if batch.size < MIN_TERMS_ON_COLUMNS:
             return None
@@ -225,7 +229,7 @@ class Expressions:
         def by_terms(some: Batch) -> Mask:
             return self._true_by_terms(expression, some, exists)
 
-        found = self._evaluated(expression, batch, ColumnEvaluator.truths, by_terms)
+        found = self._evaluated(expression, batch, ColumnArguments.truths, by_terms)
         true: Mask = found
         return true
 

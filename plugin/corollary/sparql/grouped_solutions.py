@@ -20,7 +20,7 @@ from corollary.sparql.tuning import ROWS_PER_CHUNK
 from corollary.sparql.written_literals import UNBOUND
 
 
-def grouped(own: Evaluation, part: Group, scope: Scope, need: int | None = None) -> Batch:
+def grouped(own: Evaluation, part: Group, scope: Scope) -> Batch:
     """The solutions of an aggregate: one for each group."""
     count = _count(own, part, scope)
     if count is not None:
