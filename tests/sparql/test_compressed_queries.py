@@ -69,6 +69,11 @@ BY_ENDS = (
     "SELECT ?s (COUNT(*) AS ?n) { ?s ex:p ?o } GROUP BY ?s",
     "SELECT ?o (COUNT(?s) AS ?n) (COUNT(?o) AS ?m) { ?s ex:p ?o } GROUP BY ?o",
     "SELECT (COUNT(DISTINCT ?s) AS ?m) (COUNT(?o) AS ?n) { ?s ex:p ?o }",
+    "SELECT (COUNT(DISTINCT *) AS ?n) { ?s ex:p ?o }",
+    "SELECT DISTINCT ?o { ?s ex:p ?o } ORDER BY DESC(?o)",
+    "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p",
+    "SELECT ?s ?p (COUNT(?o) AS ?n) { ?s ?p ?o } GROUP BY ?s ?p",
+    "SELECT ?o (COUNT(?p) AS ?n) (MAX(?p) AS ?m) { ?s ?p ?o } GROUP BY ?o",
 )
 """Queries that need the ends of relations only, and numbers of facts."""
 

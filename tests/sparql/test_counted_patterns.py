@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Literal, Namespace
 from tests.sparql.constants import set_constant
@@ -59,6 +60,34 @@ def test_as_many_as_are_listed(graph: Graph, joined: list[str], condition: str, 
         )
         if "?a" in " ".join(joined):
             assert counted == number(graph, f"SELECT (COUNT(?a) AS ?n) {{ {group} }}")
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    joined=st.lists(st.tuples(SUBJECTS, PREDICATES, OBJECTS).map(" ".join), min_size=1, max_size=2),
+    condition=CONDITIONS,
+    keys=st.sets(st.sampled_from("abcd"), min_size=1, max_size=2),
+    counted=st.sampled_from("abcd"),
+)
+@example(joined=["?a ?d ?b"], condition="", keys={"d"}, counted="b")
+@example(joined=["?a ?d ?b"], condition="", keys={"d", "a"}, counted="d")
+@example(joined=["?a ?d ?b"], condition="", keys={"b"}, counted="a")
+def test_groups_are_as_large_as_listed(
+    graph: Graph, joined: list[str], condition: str, keys: set[str], counted: str
+) -> None:
+    group, names = " . ".join(joined) + " " + condition, sorted(keys)
+    listed = Counter(frozenset(row.items()) for row in asked(graph, f"SELECT * {{ {group} }}"))
+    wanted: dict[tuple[Any, ...], list[int]] = {}
+    for row, times in listed.items():
+        found = wanted.setdefault(tuple(dict(row).get(name) for name in names), [0, 0, 0])
+        found[:] = found[0] + times, found[1] + times * (counted in dict(row)), found[2] + 1
+    by = " ".join("?" + name for name in names)
+    counts = f"(COUNT(*) AS ?m) (COUNT(?{counted}) AS ?n) (COUNT(DISTINCT *) AS ?k)"
+    for some, places in ((counts, (0, 1, 2)), (counts[: counts.rindex("(COUNT")], (0, 1))):
+        rows = asked(graph, f"SELECT {by} {some} {{ {group} }} GROUP BY {by}")
+        sizes = {tuple(row.get(name) for name in names): [int(row["mnk"[i]]) for i in places] for row in rows}
+        assert sizes == {key: [found[i] for i in places] for key, found in wanted.items()}
+    assert number(graph, f"SELECT (COUNT(DISTINCT *) AS ?n) {{ {group} }}") == len(listed)
 
 
 def test_a_count_is_no_list() -> None:

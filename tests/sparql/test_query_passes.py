@@ -114,6 +114,15 @@ def test_distinct_values_come_before_conditions() -> None:
     assert passed(kept) == kept
 
 
+def test_distinct_values_are_sorted() -> None:
+    found: Any = passed(parsed("SELECT DISTINCT ?y { ?x :p ?y } ORDER BY DESC(STR(?y)) LIMIT 3")).pattern
+    order: Any = children(children(found)[0])[0]
+    assert isinstance(order, OrderBy) and isinstance(order.inner, Distinct)
+    for order_by in ("?x", "RAND()", ":f(?y)"):
+        kept = parsed(f"SELECT DISTINCT ?y {{ ?x :p ?y }} ORDER BY {order_by}")
+        assert passed(kept) == kept
+
+
 def test_expressions_come_after_the_limit() -> None:
     text = "SELECT (STRLEN(?y) AS ?n) { ?x :p ?y } ORDER BY ?y LIMIT 10"
     found: Any = passed(parsed(text)).pattern

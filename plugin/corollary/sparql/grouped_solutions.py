@@ -5,13 +5,16 @@ Solutions that are only counted, or of which distinct values suffice, are not li
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from rdflib.term import BNode, Literal, Node, URIRef, Variable
+from rdflib.paths import Path
+from rdflib.term import BNode, Literal, URIRef, Variable
 
 from corollary.execute.batches import Batch, filled
 from corollary.kernels.sorted import Rows
 from corollary.sparql.aggregates import SET_AGGREGATES, aggregate
-from corollary.sparql.algebra import Aggregate, Group, Triples, has_exists, mentioned
+from corollary.sparql.algebra import Aggregate, Filter, Group, Operator, Triples, has_exists, mentioned
 from corollary.sparql.query_evaluation import Evaluation, Scope
 from corollary.sparql.scopes import certain
 from corollary.sparql.solution_conditions import exists_in
@@ -34,21 +37,40 @@ def _rows_to_group(own: Evaluation, part: Group, scope: Scope) -> tuple[Batch, R
     """The solutions of an aggregate's pattern, or some columns of them, and how many each row stands for.
 
     If all aggregates ignore duplicates, the distinct values of the variables asked for are enough. If a
-    single triple pattern is counted in groups by one end, this end is enough.
+    single triple pattern is counted in groups by its predicate, by one end or by both, these are enough.
     """
     pattern, asked = part.inner, wanted_variables(own, part, scope)
     if asked is None:
         return _reduced_to_group(own, part, scope)
     assert isinstance(pattern, Triples)
     inner = collected(own.pattern_parts(pattern, scope, scope.seed, ROWS_PER_CHUNK, asked))
-    counts = _plain_counts(part)
-    end = _counted_end(pattern, counts, asked) if counts else None
-    if end is None:
-        return inner, None
-    s, p, _ = pattern.triples[0]
-    relation = scope.index.relation(own.terms.id_of(p))
-    times = relation.subject_counts if end == s else relation.object_counts
-    return inner, times(inner.columns[own.numbers[end]]) if inner.size else None
+    has_counts = bool(inner.size and _plain_counts(part))
+    return inner, _times(own, pattern.triples[0], inner, scope) if has_counts else None
+
+
+def _times(own: Evaluation, pattern: tuple[Any, Any, Any], inner: Batch, scope: Scope) -> Rows:
+    """The number of facts that match a pattern in each row, which binds what ``_counted_by`` names.
+
+    Cost: a search for each row that binds an end, and no more than that for each predicate.
+    """
+    s, p, o = pattern
+    end = next((v for v in (s, o) if own.numbers.get(v) in inner.columns), None)
+    ends = None if end is None else inner.columns[own.numbers[end]]
+    if isinstance(p, URIRef):
+        predicates, starts = [own.terms.id_of(p)], [0]
+    else:  # the rows of a predicate follow each other
+        column = inner.columns[own.numbers[p]]
+        starts = [0, *(np.flatnonzero(column[1:] != column[:-1]) + 1).tolist()]
+        predicates = column[starts].tolist()
+    times: Rows = np.empty(inner.size, np.int64)
+    for predicate, start, stop in zip(predicates, starts, [*starts[1:], inner.size], strict=True):
+        relation = scope.index.relation(predicate)
+        if ends is None:
+            times[start:stop] = len(relation)
+        else:
+            counts = relation.subject_counts if end == s else relation.object_counts
+            times[start:stop] = counts(ends[start:stop])
+    return times
 
 
 def _reduced_to_group(own: Evaluation, part: Group, scope: Scope) -> tuple[Batch, Rows | None]:
@@ -83,21 +105,27 @@ def wanted_variables(own: Evaluation, part: Group, scope: Scope) -> frozenset[Va
     if not isinstance(pattern, Triples) or not are_sets or has_exists(arguments):
         return None
     asked = mentioned(arguments)
-    is_found = not counts or (not scope.seed.columns and _counted_end(pattern, counts, asked))
-    return asked if is_found else None
+    if not counts:
+        return asked
+    return None if scope.seed.columns else _counted_by(pattern, counts, asked)
 
 
-def _counted_end(pattern: Triples, counts: list[Aggregate], asked: frozenset[Variable]) -> Node | None:
-    """The only end asked for of a single triple pattern with two variables as ends, if it is counted."""
+def _counted_by(
+    pattern: Triples, counts: list[Aggregate], asked: frozenset[Variable]
+) -> frozenset[Variable] | None:
+    """What rows have to bind, so that facts are counted for each of them: what is asked for, the predicate.
+
+    None if solutions have to be listed: the pattern is one of several, has a path, a constant or the same
+    variable twice, or both of its ends are asked for, or none of its variables.
+    """
     if len(pattern.triples) != 1:
         return None
     s, p, o = pattern.triples[0]
-    ends = [end for end in (s, o) if isinstance(end, Variable | BNode)]
-    if len({*ends}) != 2 or not isinstance(p, URIRef):
+    open_ = {term for term in (s, p, o) if isinstance(term, Variable | BNode)}
+    if len(open_) != (2 if isinstance(p, URIRef) else 3) or {s, o} <= asked or not open_ & asked:
         return None
-    kept = [end for end in ends if end in asked]
-    is_counted = all(item.argument is None or item.argument in ends for item in counts)
-    return kept[0] if len(kept) == 1 and is_counted else None
+    is_counted = all(item.argument is None or item.argument in open_ for item in counts)
+    return (asked if isinstance(p, URIRef) else asked | {p}) if is_counted else None
 
 
 def _count(own: Evaluation, part: Group, scope: Scope) -> int | None:
@@ -108,9 +136,21 @@ def _count(own: Evaluation, part: Group, scope: Scope) -> int | None:
     if part.keys is not None or scope.seed.columns:
         return None
     asked = {None, *certain(part.inner)}
-    if not all(_is_plain_count(item) and item.argument in asked for item in part.aggregates):
-        return None
+    for item in part.aggregates:
+        is_of_all = item.argument is None and item.function == "COUNT" and _are_distinct(part.inner)
+        if not is_of_all and not (_is_plain_count(item) and item.argument in asked):
+            return None
     return sum(batch.size for batch in own.parts(part.inner, scope, is_counted=True))
+
+
+def _are_distinct(part: Operator) -> bool:
+    """Whether no two solutions are equal: each binds all that tells the facts which it matches."""
+    if isinstance(part, Filter):
+        return _are_distinct(part.inner)
+    ends = (BNode, Path)
+    return isinstance(part, Triples) and not any(
+        isinstance(term, ends) for row in part.triples for term in row
+    )
 
 
 def _plain_counts(part: Group) -> list[Aggregate]:

@@ -274,6 +274,23 @@ class _Pushing:
         return found
 
 
+def push_order_up(query: Query) -> Query:
+    """Sort distinct solutions after the others are left out, if they have all that decides the order.
+
+    SELECT DISTINCT ?y { ?x :p ?y } ORDER BY ?y  ->  the distinct ?y are sorted
+    """
+
+    def pushed(node: Any) -> Any:
+        match node:
+            case Distinct(Project(OrderBy(inner, conditions), variables)):
+                if mentioned(conditions) <= set(variables) and all(_may_move(each) for each in conditions):
+                    return Project(OrderBy(Distinct(Project(inner, variables)), conditions), variables)
+        return node
+
+    found: Query = rewritten(query, pushed)
+    return found
+
+
 def push_distinct_down(query: Query) -> Query:
     """Find the distinct values of a single triple pattern's variables before a condition is evaluated.
 
@@ -370,6 +387,7 @@ PASSES: tuple[Pass, ...] = (
     join_before_optional,
     merge_patterns,
     push_filters_down,
+    push_order_up,
     push_distinct_down,
     push_limit_down,
     take_constants,
