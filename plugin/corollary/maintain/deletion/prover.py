@@ -22,7 +22,7 @@ from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.strategy import Budget
-from corollary.maintain.tuning import MIN_CHECKED_TO_WAIT
+from corollary.maintain.tuning import MIN_CHECKED_TO_WAIT, REDERIVED_PER_PROPAGATED
 from corollary.modules.module import Module, feedback, received
 
 
@@ -86,9 +86,9 @@ class Prover:
 
         Each module that may derive facts of the frontier first rederives these. Then inner modules that may
         derive checked facts receive the facts that other modules proved, and of their own the ``feedback``,
-        and propagate them. If these are more than the checked facts, the module rederives the checked facts
-        instead. ``news`` are the facts that modules have not received yet, by the number of the module. While
-        many facts are checked, they wait for the last frontier, but for those that the first one proves.
+        and propagate them; or they rederive the checked facts, if that seems to cost less. ``news`` are the
+        facts that modules have not received yet, by the number of the module. While many facts are checked,
+        they wait for the last frontier, but for those that the first one proves.
         """
         to_ask = {self._numbers[id(module)] for module in self._routes.deriving(frontier)}
         receiving: list[int] | None = None  # found when something is proved, and something is left
@@ -106,7 +106,7 @@ class Prover:
                     news.pop(number, None)
                 elif number in news and not waits:
                     heappush(turns, number)
-            elif len(returned := news.pop(number)) > len(checked):
+            elif REDERIVED_PER_PROPAGATED * len(returned := news.pop(number)) > len(checked):
                 derived = module.rederive(checked, self.proved)
             else:
                 derived = module.propagate_proved(self.proved, returned, checked)
