@@ -100,10 +100,10 @@ class PatternJoin:
         for item, _, _, unread in places:
             if unread or not isinstance(item, Pattern) or type(item.p) is not int or item.p < 0:
                 break
-            if not few.size or self.costs.has_end(item):
+            if not few.rows or self.costs.has_end(item):
                 break
             check()
-            if not few.join(item.s, self.costs.index.relation(item.p), item.o):
+            if not few.join(item.s, item.p, item.o, self.costs.index):
                 break
             done += 1
         return (few.batch(), done) if done else (start, 0)
