@@ -190,7 +190,8 @@ class Engine:
             rows, schema = tables(self.context, facts), self.schema.predicates
             closing = {module.name for module in self._modules.modules if module.closes_premises}
             evaluated = [*assignments, *self._modules.variants]
-            found = precedence_of(evaluated, facts, rows, schema, closing)
+            rdf_type = self.compiled.rdf_type
+            found = precedence_of(evaluated, facts, rows, schema, closing, rdf_type)
             known = KnownPrecedence(found, tuple(assignments), guards, frozenset(facts.all_predicates()))
             self._precedence = known
         return known.precedence
