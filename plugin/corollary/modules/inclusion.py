@@ -305,17 +305,6 @@ class Inclusion(Module):
                 read.setdefault(source, []).append(pack(others, near) if inverse else pack(near, others))
         return read
 
-    def copies(self, facts: TripleIndex, predicates: Set[int]) -> Candidates:
-        """The facts, and their inverses, as facts of the properties that include theirs."""
-        found: Candidates = {}
-        for source in facts.all_predicates():
-            targets, pairs = self._included.targets(source), facts.relation(source).pairs()
-            for target in predicates.intersection(targets.properties):
-                found.setdefault(target, []).append(pairs.keys)
-            for target in predicates.intersection(targets.inverses):
-                found.setdefault(target, []).append(pairs.by_object)
-        return found
-
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Remove the inclusions that deleted guards supported. New ones are applied later, by ``add``."""
         assert not self._held

@@ -432,12 +432,6 @@ class Module(Protocol):
         again.
         """
 
-    def copies(self, facts: TripleIndex, predicates: Set[int]) -> Candidates:
-        """The conclusions from ``facts``, alone, that are of some predicates; of a module that
-        ``closes_premises`` all of them, but for types. Precondition: no relation is compressed.
-        """
-        return {}
-
     def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """A few of ``facts``, any one of which may save much work if it is proved before the candidates are.
 

@@ -195,16 +195,13 @@ class BackwardForwardLayer:
     def _unproved_in_one_step(self, order: Precedence, candidates: Delta) -> Delta:
         """The candidates without a proof in one step: first those that do not depend on their group.
 
-        These are decided, so that all other facts of their predicates are proved. The copies of lost facts in
-        their group are decided at once, instead of as candidates of the next step.
+        These are decided, so that all other facts of their predicates are proved.
         """
         if not candidates:
             return NOTHING
-        entered = order.entered
-        first = candidates.only(lambda predicate: predicate not in entered)
+        first = candidates.only(lambda predicate: predicate not in order.entered)
         lost = self._after_one_step(first, self._routes.deriving(first))
         rest = candidates - first
-        rest |= self._copies(lost | rest)
         if not rest:
             return lost
         groups = {other for predicate in rest.all_predicates() for other in order.group_of(predicate)}
@@ -214,13 +211,6 @@ class BackwardForwardLayer:
             left[predicate] = left[predicate].minus_present(lost.relation(predicate).pairs())
         self.proved.complete_from(decided, TripleIndex(left))
         return lost | self._after_one_step(rest, self._routes.deriving(rest))
-
-    def _copies(self, lost: Delta) -> Delta:
-        """Facts that are copies of lost ones, in their groups, and that may follow from others, too."""
-        found, predicates = NOTHING, self._routes.entered_beside(lost)
-        for module in self._routes.closing if predicates else ():
-            found |= Delta.among(module.copies(lost, predicates), self._work.index)
-        return found - self.proved if found else found
 
     def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
         """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""

@@ -7,7 +7,6 @@ that the engine keeps the answers for the next one.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from itertools import chain
 from typing import TypeVar
 
 from corollary.columns import Delta
@@ -46,10 +45,8 @@ class Routes:
         self._beside: dict[frozenset[int], Set[int]] = {}
         self._inner: dict[int, Sequence[Module]] = {}
         self._one_step: dict[int, bool] = {}
-        self._entered: dict[frozenset[int], Set[int]] = {}
         self.tracking = [m for m in modules if type(m).lose_track is not Module.lose_track]
         self.supporting = [m for m in modules if type(m).supported is not Module.supported]
-        self.closing = [m for m in modules if m.closes_premises]
         self.witnessing = [m for m in modules if type(m).witnesses is not Module.witnesses]
 
     @staticmethod
@@ -108,17 +105,6 @@ class Routes:
                 or (VALUES in names and not module.rules)
             ]
         return self._inner[key]
-
-    def entered_beside(self, facts: Delta) -> Set[int]:
-        """The predicates in the groups of the facts' predicates that depend on others of their group."""
-        order = self._order
-        assert order is not None
-        predicates = frozenset(facts.all_predicates())
-        found = self._entered.get(predicates)
-        if found is None:
-            found = order.entered.intersection(chain.from_iterable(map(order.group_of, predicates)))
-            _keep(self._entered, predicates, found)
-        return found
 
     def is_decided_in_one_step(self, predicate: int, layers: Layers) -> bool:
         """Whether one step from proved facts proves all that follows, of a predicate of the present level.
