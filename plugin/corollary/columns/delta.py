@@ -46,7 +46,8 @@ class Delta(TripleIndex):
         """The set of the candidates: sorted, without duplicates."""
         if not candidates:
             return NOTHING
-        return Delta({predicate: gathered(parts) for predicate, parts in candidates.items() if parts})
+        found = {predicate: gathered(parts) for predicate, parts in candidates.items() if parts}
+        return _shared({predicate: Relation(Pairs(keys)) for predicate, keys in found.items() if keys.size})
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
@@ -71,13 +72,12 @@ class Delta(TripleIndex):
                     found[predicate] = rest.pop(predicate)
                 continue
             chosen = contains(gathered(sieved(parts, keys)), keys)
-            if chosen.any():
-                del rest[predicate]
-                if chosen.all():
-                    found[predicate] = relation
-                    continue
-                _pick(relation, chosen, predicate, found)
-                _pick(relation, ~chosen, predicate, rest)
+            count = np.count_nonzero(chosen)
+            if count == keys.size:
+                found[predicate] = rest.pop(predicate)
+            elif count:
+                found[predicate] = Relation(Pairs(keys.compress(chosen)))
+                rest[predicate] = Relation(Pairs(keys.compress(~chosen)))
         return (_shared(found), _shared(rest)) if found else (NOTHING, self)
 
     def items(self) -> Iterator[tuple[int, Keys]]:

@@ -572,7 +572,7 @@ class Pairs:
         """Whether a second half is at least a power of two. Cost: linear, without the inverse order."""
         if not len(self):
             return False
-        if self.has_by_object:
+        if self.has_by_object or self.keys.size == 1:
             return int(self.by_object[-1]) >> 32 >= power
         return int(np.bitwise_or.reduce(self.keys) & LOW_HALF) >= power
 

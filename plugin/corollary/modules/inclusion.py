@@ -26,6 +26,7 @@ import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
+    NO_COLUMN,
     Pairs,
     among,
     contains,
@@ -479,7 +480,7 @@ def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Colum
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
         occurs = relation.has_object if inverse else relation.has_subject
         rest = [term for term in terms.tolist() if not occurs(term)]
-        return terms if len(rest) == terms.size else np.array(rest, np.uint32)
+        return terms if len(rest) == terms.size else np.array(rest, np.uint32) if rest else NO_COLUMN
     counted = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
     left: Column = terms[counted == 0]
     return left
