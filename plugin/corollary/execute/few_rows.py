@@ -65,7 +65,7 @@ def _extended(row: Row, s: int, relation: Relation, o: int) -> list[Row] | None:
     """A row with every fact (s, o) of a relation; None for too many facts, and for loops [?x, p, ?x]."""
     subject, value = row.get(s, s), row.get(o, o)
     if subject >= 0 and value >= 0:
-        return [row] if relation.has(subject, value) else []
+        return [row] if relation.has_key(subject << 32 | value) else []
     if subject < 0 and value < 0:
         if s == o or relation.size > MAX_ROWS_JOINED_ONE_BY_ONE:
             return None
