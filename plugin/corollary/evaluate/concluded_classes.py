@@ -18,6 +18,7 @@ from corollary.columns.pairs import among, seconds
 from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom, CompiledRule
 
+
 @dataclass(frozen=True)
 class End:
     """The objects of a predicate, or its subjects, as classes of a rule that needs some ground facts."""

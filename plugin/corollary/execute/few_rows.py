@@ -90,7 +90,9 @@ def few_matches(
         is_plain = added is NO_PAIRS and removed is NO_PAIRS
         if type(base) is Pairs and (is_plain or missing is None):
             found = base.few_beside(terms, MAX_ROWS_JOINED_ONE_BY_ONE, is_first=is_subject, missing=missing)
-            return found if is_plain or found is None else _overlaid(*found, terms, added, removed, is_subject)
+            return (
+                found if is_plain or found is None else _overlaid(*found, terms, added, removed, is_subject)
+            )
     matches_of = relation.column_of_objects if is_subject else relation.column_of_subjects
     rows: list[int] = []
     values: list[int] = []

@@ -204,7 +204,10 @@ class Inclusion(Module):
         facts, domains and ranges: one of them is looked up.
         """
         held, self._held = self._held, {}
-        if sum([relation.size for relations in held.values() for relation in relations]) <= MAX_FACTS_ONE_BY_ONE:
+        if (
+            sum([relation.size for relations in held.values() for relation in relations])
+            <= MAX_FACTS_ONE_BY_ONE
+        ):
             return self._released(held, facts)
         parts: dict[End, list[Column]] = {}
         for source, relations in held.items():
