@@ -48,9 +48,9 @@ class ConcludedClasses:
     ends: set[End] = field(default_factory=set)
     are_any: bool = False
 
-    def add(self, rule: CompiledRule, columns: Mapping[int, Column]) -> None:
-        """Add the classes of a rule's heads. ``columns`` is the table of its family, without guards empty."""
-        for head in rule.heads:
+    def add(self, rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> None:
+        """Add the classes of a rule's heads, by the table of its family: row count, and columns."""
+        for head in rule.heads if size else ():
             is_type: Mask | None = None
             if head.p in columns:
                 is_type = columns[head.p] == self.rdf_type

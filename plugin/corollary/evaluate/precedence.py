@@ -151,9 +151,7 @@ def precedence_of(
     present = np.sort(np.array(facts.all_predicates(), np.uint32))
     by_module: dict[str, set[Edge]] = {}
     derived_by: dict[int, set[str]] = {}
-    modules: set[str] = set()
-    guarding: set[int] = set()
-    classes = ConcludedClasses(rdf_type)
+    modules, guarding, classes = set[str](), set[int](), ConcludedClasses(rdf_type)
     for assignment in assignments:
         rule = assignment.rule
         if not (rule.source.body and rule.heads and rule.is_monotone):
@@ -163,8 +161,7 @@ def precedence_of(
         if _is_live(rule, facts):
             size, columns = _live_rows(rule, *tables(rule), present)
             edges, derived = _edges(rule, size, columns)
-            if size:
-                classes.add(rule, columns)
+            classes.add(rule, size, columns)
             by_module.setdefault(assignment.module, set()).update(edges)
             for predicate in derived:
                 derived_by.setdefault(predicate, set()).add(assignment.module)
