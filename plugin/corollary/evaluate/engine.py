@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from corollary.columns import Candidates, Delta, KnownUnions, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, union
+from corollary.columns.pairs import Pairs, pack, sorted_unique, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
@@ -41,7 +41,7 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.dependencies import closed_atoms, live_edges
-from corollary.program.edges import Edge
+from corollary.program.edges import CLASS, Edge, Node
 from corollary.program.recursion import ordering_edges, recursive_aggregate
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
@@ -212,13 +212,13 @@ class Engine:
         emptied = affected.worth_emptying() if wholesale and removed else frozenset[int]()
         numbers = {rule.number for rule in removed}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
-        again = [a.rule for a in kept if a.module != FACT and not emptied.isdisjoint(a.rule.derives)]
+        again = [a.rule for a in kept if a.module != FACT and affected.derives(a.rule, emptied)]
         is_as_before = assignment is self._assignment or assignment.is_as(self._assignment)
         all_moved = ([], []) if is_as_before else self._moved(kept, assignment)
         keeps_little = False
         renewing = [*all_moved[0], *affected.doubling(change.inserted)] if wholesale else []
         if renewing or emptied:
-            found = affected.predicates([*removed, *renewing])
+            found = affected.nodes([*removed, *renewing])
             is_alone = bool(renewing) or affected.are_all_inferred(found)
             keeps_little = is_alone and affected.are_most(found)
         numbers = {rule.number for rule in again}
@@ -240,9 +240,9 @@ class Engine:
         lost = self._unassign([*change.removed, *planned.again], TripleIndex() if emptied else index)
         extend(lost, self._unassign(planned.moved, index))
         self._unassign(planned.passed, TripleIndex())
-        for predicate in emptied:
-            lost.pop(predicate, None)
-            self._empty(predicate, explicit)
+        for node in emptied:
+            lost.pop(node, None)
+            self._empty(node, explicit)
         stated: Candidates = {}
         for rule in [*change.inserted, *planned.again, *planned.moved, *planned.passed]:
             self._modules.assign(rule, self._assignment.module_of(rule), self.compiled, stated)
@@ -314,16 +314,24 @@ class Engine:
             self._add_axioms(stated)
         return lost
 
-    def _empty(self, predicate: int, explicit: TripleIndex) -> None:
-        """Truncate a predicate to E and the axioms.
+    def _empty(self, node: Node, explicit: TripleIndex) -> None:
+        """Truncate a predicate, or a class, to E and the axioms.
 
-        Precondition: the rules that derive the predicate were unassigned, and are assigned again.
+        Precondition: the rules that derive the node were unassigned, and are assigned again.
         """
-        relation = self.fixpoint.index.relation(predicate)
-        given = (facts.keys(predicate) for facts in (explicit, self.axioms))
-        staying = relation.common(union(*given))
-        self.fixpoint.exclude(predicate, relation)
-        self.fixpoint.index.add(predicate, Pairs(staying))
+        if node < CLASS:
+            relation = self.fixpoint.index.relation(node)
+            given = (facts.keys(node) for facts in (explicit, self.axioms))
+            staying = relation.common(union(*given))
+            self.fixpoint.exclude(node, relation)
+            self.fixpoint.index.add(node, Pairs(staying))
+            return
+        rdf_type, class_ = self.compiled.rdf_type, node - CLASS
+        subjects = self.fixpoint.index.relation(rdf_type).column_of_subjects(class_)
+        types = Delta({rdf_type: sorted_unique(pack(subjects, np.full(subjects.size, class_, np.uint32)))})
+        lost = types - explicit - self.axioms
+        if lost:
+            self.fixpoint.exclude(rdf_type, lost.relation(rdf_type))
 
     def _add_axioms(self, stated: Candidates) -> None:
         """Add facts that rules state to ``axioms``."""
