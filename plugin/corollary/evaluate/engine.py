@@ -10,7 +10,7 @@ Symbols: E are the explicit facts, I is the materialisation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import partial
 
 import numpy as np
@@ -240,9 +240,9 @@ class Engine:
         lost = self._unassign([*change.removed, *planned.again], TripleIndex() if emptied else index)
         extend(lost, self._unassign(planned.moved, index))
         self._unassign(planned.passed, TripleIndex())
-        for node in emptied:
-            lost.pop(node, None)
-            self._empty(node, explicit)
+        self._empty(emptied, explicit)
+        for predicate in emptied:
+            lost.pop(predicate, None)
         stated: Candidates = {}
         for rule in [*change.inserted, *planned.again, *planned.moved, *planned.passed]:
             self._modules.assign(rule, self._assignment.module_of(rule), self.compiled, stated)
@@ -314,24 +314,23 @@ class Engine:
             self._add_axioms(stated)
         return lost
 
-    def _empty(self, node: Node, explicit: TripleIndex) -> None:
-        """Truncate a predicate, or a class, to E and the axioms.
+    def _empty(self, nodes: Set[Node], explicit: TripleIndex) -> None:
+        """Truncate predicates, and classes, to E and the axioms.
 
-        Precondition: the rules that derive the node were unassigned, and are assigned again.
+        Precondition: the rules that derive the nodes were unassigned, and are assigned again.
         """
-        if node < CLASS:
-            relation = self.fixpoint.index.relation(node)
-            given = (facts.keys(node) for facts in (explicit, self.axioms))
+        index, rdf_type = self.fixpoint.index, self.compiled.rdf_type
+        for predicate in (node for node in nodes if node < CLASS):
+            relation = index.relation(predicate)
+            given = (facts.keys(predicate) for facts in (explicit, self.axioms))
             staying = relation.common(union(*given))
-            self.fixpoint.exclude(node, relation)
-            self.fixpoint.index.add(node, Pairs(staying))
-            return
-        rdf_type, class_ = self.compiled.rdf_type, node - CLASS
-        subjects = self.fixpoint.index.relation(rdf_type).column_of_subjects(class_)
-        types = Delta({rdf_type: sorted_unique(pack(subjects, np.full(subjects.size, class_, np.uint32)))})
-        lost = types - explicit - self.axioms
-        if lost:
-            self.fixpoint.exclude(rdf_type, lost.relation(rdf_type))
+            self.fixpoint.exclude(predicate, relation)
+            index.add(predicate, Pairs(staying))
+        classes = np.array(sorted(node - CLASS for node in nodes if node >= CLASS), np.uint32)
+        if classes.size:
+            rows, subjects = index.relation(rdf_type).subjects_of(classes)
+            types = Delta({rdf_type: sorted_unique(pack(subjects, classes[rows]))}) - explicit - self.axioms
+            self.fixpoint.exclude(rdf_type, types.relation(rdf_type))
 
     def _add_axioms(self, stated: Candidates) -> None:
         """Add facts that rules state to ``axioms``."""
