@@ -19,6 +19,7 @@ from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.compressed_relation import CompressedRelation, FactIndex, closure_of
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
+from corollary.columns import Delta, TripleIndex
 from corollary.columns.relation import Relation
 
 Facts = set[Pair]
@@ -70,6 +71,9 @@ def assert_same(found: Relation, facts: Facts) -> None:
         assert sorted(found.column_of_objects(node)) == listed.objects(node)
         assert sorted(found.column_of_subjects(node)) == listed.subjects(node)
         assert found.has(node, 3) == listed.has(node, 3)
+        one, index = Delta({1: packed([(node, 3)])}), TripleIndex({1: found})
+        assert (bool(one & index), bool(one - index)) == (listed.has(node, 3), not listed.has(node, 3))
+        assert found.common(one.keys(1)).size == listed.has(node, 3)
         assert found.count_of_subject(node) == listed.count_of_subject(node) == len(listed.objects(node))
         assert found.count_of_object(node) == listed.count_of_object(node) == len(listed.subjects(node))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import thorough
 
-from corollary.columns import Pairs, Relation
+from corollary.columns import Delta, Pairs, Relation, TripleIndex
 from corollary.columns.pairs import union
 from corollary.kernels.sorted import Keys
 
@@ -48,3 +48,26 @@ def test_single_lookups(base: set[int], later: set[int], gone: set[int]) -> None
 def test_union_with_one(facts: set[int], key: int) -> None:
     for left, right in ((facts, {key}), ({key}, facts)):
         assert union(keys_of(left), keys_of(right)).tolist() == sorted(facts | {key})
+
+
+@thorough(200)
+@given(base=KEYS, later=KEYS, gone=KEYS, key=KEYS.filter(bool).map(min), parts=st.lists(KEYS, max_size=2))
+def test_sets_of_one_fact(
+    base: set[int], later: set[int], gone: set[int], key: int, parts: list[set[int]]
+) -> None:
+    """A set of one fact is compared with others as any set is."""
+    padding = {(FEW + 1 + n) << 32 | FEW + 1 for n in range(2000)}
+    relation = Relation(Pairs(keys_of(base | padding))).plus(keys_of(later)).minus(keys_of(gone))
+    one, facts = Delta({7: keys_of({key})}), TripleIndex({7: relation})
+    is_known = key in (base | later) - gone
+    assert list((one & facts).items()) == (list(one.items()) if is_known else [])
+    assert list((Delta.of(facts) & one).items()) == (list(one.items()) if is_known else [])
+    assert list((one - facts).items()) == ([] if is_known else list(one.items()))
+    assert relation.common(keys_of({key})).tolist() == [key] * is_known
+    others = keys_of({1 << 40, 1 << 41})
+    for wanted in (one, Delta({7: keys_of({key}), 8: others}), Delta({7: np.append(keys_of({key}), others)})):
+        found, rest = wanted.parted({7: [keys_of(part) for part in parts], 9: [others]})
+        is_among = any(key in part for part in parts)
+        assert found.keys(7).tolist() == [key] * is_among
+        assert sorted([*found.keys(7).tolist(), *rest.keys(7).tolist()]) == wanted.keys(7).tolist()
+        assert rest.keys(8).tolist() == wanted.keys(8).tolist()

@@ -157,6 +157,7 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(next_join, "MIN_ROWS_TO_ESTIMATE", 2)
     monkeypatch.setattr(next_join, "MIN_ROWS_SAVED", 1)
     monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 1)
+    monkeypatch.setattr(run_plan, "MAX_ROWS_JOINED_ONE_BY_ONE", 0)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -107,6 +107,42 @@ def test_rules_of_strata_come_and_go(both: tuple[History, list[Program]]) -> Non
     assert_exact(history, programs, same_values, also=lambda state: state.engine.is_ordered_by(state.strata))
 
 
+ABOUT_CLASSES = parse_program(
+    PREFIX
+    + """
+    :A[?x] :- [?x, :edge, ?y] .
+    :B[?x] :- :A[?x], [?x, :near, ?y] .
+    :B[?y] :- [?x, :near, ?y] .
+    :C[?x] :- :B[?x], :A[?x] .
+    :A[?y] :- :C[?x], [?x, :edge, ?y] .
+    [?x, :near, ?y] :- :B[?x], [?x, :edge, ?y] .
+    [?x, :near, ?y] :- [?y, :near, ?x] .
+    :D[?x] :- :C[?x], NOT :B[?x] .
+    :D[?x] :- [?x, :value, ?v], NOT :A[?x] .
+    :E[?x] :- [?x, :edge, ?x] .
+    :E[?x] :- :D[?x], [?x, :edge, ?y] .
+    [?x, :leaf, ?y] :- :E[?x], [?x, :near, ?y] .
+    [?x, :is, ?c] :- [?x, :near, ?y], [?y, a, ?c] .
+    """
+).rules
+types = st.tuples(
+    st.sampled_from(NAMES), st.just(RDF_TYPE), st.sampled_from([IRI(EXAMPLE + name) for name in "ABCDE"])
+)
+
+
+@thorough(200)
+@given(histories(sets_of(st.one_of(edges, values, types, types), 16)), st.data())
+def test_rules_about_classes_come_and_go(history: History, data: st.DataObject) -> None:
+    """Classes that depend on changed rules are emptied, and no others; with the last rule, all types are."""
+    numbers = st.sampled_from(range(len(ABOUT_CLASSES)))
+    lacking = data.draw(st.frozensets(numbers, max_size=5))
+    programs = []
+    for _ in history:
+        programs.append(Program(tuple(rule for i, rule in enumerate(ABOUT_CLASSES) if i not in lacking)))
+        lacking ^= data.draw(st.frozensets(numbers, min_size=1, max_size=2))
+    assert_exact(history, programs)
+
+
 ontologies = ontology.ontologies(
     ontology.rdfs_axioms, ontology.property_axioms, ontology.class_axioms, ontology.clash_axioms
 )

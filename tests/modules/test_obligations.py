@@ -5,8 +5,9 @@ Modules are made by the engine, for random programs; facts come and go in severa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import compress
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from tests import strategies as some
 from tests.engine import Fact, load
 from tests.evaluate.test_against_naive import by_value, is_stratified
+from tests.few_rows import joined_by_columns
 from tests.maintain.histories import STRATEGIES, facts_by_id, follow
 from tests.modules import kinds
 from tests.modules.bench import Bench
@@ -148,9 +150,21 @@ def bench_of(kind: Kind, program: Program) -> Bench | None:
     return Bench(module, meaning, sound, terms)
 
 
+def half_by_columns(test: Callable[[Kind, st.DataObject], None]) -> Callable[[Kind, st.DataObject], None]:
+    """Half of the examples join few rows by columns."""
+
+    @wraps(test)
+    def tested(kind: Kind, data: st.DataObject) -> None:
+        with joined_by_columns(data.draw(st.booleans(), "by columns")):
+            test(kind, data)
+
+    return tested
+
+
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @thorough(30)
 @given(st.data())
+@half_by_columns
 def test_obligations(kind: Kind, data: st.DataObject) -> None:
     """Every call keeps its promise, and the facts are always the closure of those from outside."""
     bench = bench_of(kind, data.draw(kind.programs, "program"))
@@ -189,6 +203,7 @@ def test_obligations(kind: Kind, data: st.DataObject) -> None:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @thorough(20)
 @given(st.data())
+@half_by_columns
 def test_rules_come_and_go(kind: Kind, data: st.DataObject) -> None:
     """Rules that come to a module at work, or go, lead to the facts of an engine that starts anew."""
     whole = data.draw(kind.programs, "program")

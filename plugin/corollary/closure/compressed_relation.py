@@ -288,9 +288,9 @@ class CompressedRelation(Relation):
         """As ``Relation.column_of_subjects``."""
         return self.subjects_of(np.array([value], np.uint32))[1]
 
-    def has(self, subject: int, value: int) -> bool:
-        """As ``Relation.has``."""
-        return bool(self.contains(np.array([subject << 32 | value], np.uint64))[0])
+    def has_key(self, key: int) -> bool:
+        """As ``Relation.has_key``."""
+        return bool(self.contains(np.array([key], np.uint64))[0])
 
     def count_of_subject(self, subject: int) -> int:
         """As ``Relation.count_of_subject``."""

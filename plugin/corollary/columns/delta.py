@@ -46,7 +46,8 @@ class Delta(TripleIndex):
         """The set of the candidates: sorted, without duplicates."""
         if not candidates:
             return NOTHING
-        return Delta({predicate: gathered(parts) for predicate, parts in candidates.items() if parts})
+        found = {predicate: gathered(parts) for predicate, parts in candidates.items() if parts}
+        return _shared({predicate: Relation(Pairs(keys)) for predicate, keys in found.items() if keys.size})
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
@@ -64,13 +65,19 @@ class Delta(TripleIndex):
         for predicate in candidates.keys() & rest.keys():
             relation, parts = rest[predicate], candidates[predicate]
             keys = relation.pairs().keys
-            if parts and (chosen := contains(gathered(sieved(parts, keys)), keys)).any():
-                del rest[predicate]
-                if chosen.all():
-                    found[predicate] = relation
-                    continue
-                _pick(relation, chosen, predicate, found)
-                _pick(relation, ~chosen, predicate, rest)
+            if not parts:
+                continue
+            if keys.size == 1 and len(parts) == 1 and parts[0].size == 1:
+                if parts[0][0] == keys[0]:
+                    found[predicate] = rest.pop(predicate)
+                continue
+            chosen = contains(gathered(sieved(parts, keys)), keys)
+            count = np.count_nonzero(chosen)
+            if count == keys.size:
+                found[predicate] = rest.pop(predicate)
+            elif count:
+                found[predicate] = Relation(Pairs(keys.compress(chosen)))
+                rest[predicate] = Relation(Pairs(keys.compress(~chosen)))
         return (_shared(found), _shared(rest)) if found else (NOTHING, self)
 
     def items(self) -> Iterator[tuple[int, Keys]]:
@@ -129,7 +136,11 @@ class Delta(TripleIndex):
                     found[predicate] = common
             elif large.size:
                 small, large = (large, small) if small.size > large.size else (small, large)
-                _pick(small, large.contains(small.pairs().keys), predicate, found)
+                if small.size == 1:  # most changes are of one fact
+                    if large.has_key(int(small.pairs().keys[0])):
+                        found[predicate] = small
+                else:
+                    _pick(small, large.contains(small.pairs().keys), predicate, found)
         return _shared(found)
 
     def __sub__(self, other: TripleIndex) -> Delta:
@@ -144,7 +155,12 @@ class Delta(TripleIndex):
             elif relation.is_compressed:
                 if len(left := relation.less(known)):
                     found[predicate] = left
-            elif known is not relation:
+            elif known is relation:
+                continue
+            elif relation.size == 1:
+                if not known.has_key(int(relation.pairs().keys[0])):
+                    found[predicate] = relation
+            else:
                 _pick(relation, ~known.contains(relation.pairs().keys), predicate, found)
         return _shared(found)
 

@@ -52,8 +52,6 @@ subjects and objects by equal terms, which is the same for all predicates."""
 FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 """The smallest key whose subject is a literal."""
 
-_FIRST_LITERAL_KEY = np.uint64(FIRST_LITERAL_KEY)
-
 
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
@@ -164,7 +162,7 @@ class Relation:
             from_base = lost.minus(from_added)
         relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
         if self._legal >= 0:
-            relation._legal = self._legal - int(keys.searchsorted(_FIRST_LITERAL_KEY))
+            relation._legal = self._legal - lost.count_below(FIRST_LITERAL_KEY)
         relation._has_literals = self._has_literals
         return relation
 
@@ -216,6 +214,8 @@ class Relation:
 
     def common(self, keys: Keys) -> Keys:
         """The packed facts that are present, in the order of ``keys``."""
+        if keys.size == 1:
+            return keys if self.has_key(int(keys[0])) else NO_KEYS
         return keys[self.contains(keys)]
 
     def pairs(self) -> Pairs:

@@ -10,13 +10,13 @@ Symbols: E are the explicit facts, I is the materialisation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import partial
 
 import numpy as np
 
 from corollary.columns import Candidates, Delta, KnownUnions, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, union
+from corollary.columns.pairs import Pairs, pack, sorted_unique, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
@@ -41,7 +41,7 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.dependencies import closed_atoms, live_edges
-from corollary.program.edges import Edge
+from corollary.program.edges import CLASS, Edge, Node
 from corollary.program.recursion import ordering_edges, recursive_aggregate
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
@@ -190,7 +190,8 @@ class Engine:
             rows, schema = tables(self.context, facts), self.schema.predicates
             closing = {module.name for module in self._modules.modules if module.closes_premises}
             evaluated = [*assignments, *self._modules.variants]
-            found = precedence_of(evaluated, facts, rows, schema, closing)
+            rdf_type = self.compiled.rdf_type
+            found = precedence_of(evaluated, facts, rows, schema, closing, rdf_type)
             known = KnownPrecedence(found, tuple(assignments), guards, frozenset(facts.all_predicates()))
             self._precedence = known
         return known.precedence
@@ -211,13 +212,13 @@ class Engine:
         emptied = affected.worth_emptying() if wholesale and removed else frozenset[int]()
         numbers = {rule.number for rule in removed}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
-        again = [a.rule for a in kept if a.module != FACT and not emptied.isdisjoint(a.rule.derives)]
+        again = [a.rule for a in kept if a.module != FACT and affected.derives(a.rule, emptied)]
         is_as_before = assignment is self._assignment or assignment.is_as(self._assignment)
         all_moved = ([], []) if is_as_before else self._moved(kept, assignment)
         keeps_little = False
         renewing = [*all_moved[0], *affected.doubling(change.inserted)] if wholesale else []
         if renewing or emptied:
-            found = affected.predicates([*removed, *renewing])
+            found = affected.nodes([*removed, *renewing])
             is_alone = bool(renewing) or affected.are_all_inferred(found)
             keeps_little = is_alone and affected.are_most(found)
         numbers = {rule.number for rule in again}
@@ -239,9 +240,9 @@ class Engine:
         lost = self._unassign([*change.removed, *planned.again], TripleIndex() if emptied else index)
         extend(lost, self._unassign(planned.moved, index))
         self._unassign(planned.passed, TripleIndex())
+        self._empty(emptied, explicit)
         for predicate in emptied:
             lost.pop(predicate, None)
-            self._empty(predicate, explicit)
         stated: Candidates = {}
         for rule in [*change.inserted, *planned.again, *planned.moved, *planned.passed]:
             self._modules.assign(rule, self._assignment.module_of(rule), self.compiled, stated)
@@ -313,16 +314,23 @@ class Engine:
             self._add_axioms(stated)
         return lost
 
-    def _empty(self, predicate: int, explicit: TripleIndex) -> None:
-        """Truncate a predicate to E and the axioms.
+    def _empty(self, nodes: Set[Node], explicit: TripleIndex) -> None:
+        """Truncate predicates, and classes, to E and the axioms.
 
-        Precondition: the rules that derive the predicate were unassigned, and are assigned again.
+        Precondition: the rules that derive the nodes were unassigned, and are assigned again.
         """
-        relation = self.fixpoint.index.relation(predicate)
-        given = (facts.keys(predicate) for facts in (explicit, self.axioms))
-        staying = relation.common(union(*given))
-        self.fixpoint.exclude(predicate, relation)
-        self.fixpoint.index.add(predicate, Pairs(staying))
+        index, rdf_type = self.fixpoint.index, self.compiled.rdf_type
+        for predicate in (node for node in nodes if node < CLASS):
+            relation = index.relation(predicate)
+            given = (facts.keys(predicate) for facts in (explicit, self.axioms))
+            staying = relation.common(union(*given))
+            self.fixpoint.exclude(predicate, relation)
+            index.add(predicate, Pairs(staying))
+        classes = np.array(sorted(node - CLASS for node in nodes if node >= CLASS), np.uint32)
+        if classes.size:
+            rows, subjects = index.relation(rdf_type).subjects_of(classes)
+            types = Delta({rdf_type: sorted_unique(pack(subjects, classes[rows]))}) - explicit - self.axioms
+            self.fixpoint.exclude(rdf_type, types.relation(rdf_type))
 
     def _add_axioms(self, stated: Candidates) -> None:
         """Add facts that rules state to ``axioms``."""

@@ -171,13 +171,15 @@ class Fixpoint:
         received if the module ignores their loss.
         """
         found: dict[int, dict[int, Relation]] = {}
-        for predicate in facts.all_predicates():
+        predicates = facts.all_predicates()
+        for predicate in predicates:
             relation = facts.relation(predicate)
             silent = NO_NAMES if order is None else order.modules_silent_on(predicate)
             for position, objects in self._readers(predicate):
-                if self.modules[position].name not in silent and has_any(relation, objects):
+                is_read = objects is None or has_any(relation, objects)
+                if is_read and self.modules[position].name not in silent:
                     found.setdefault(position, {})[predicate] = relation
-        predicates, terms = facts.all_predicates(), facts.few_terms(MAX_FACTS_ROUTED)
+        terms = facts.few_terms(MAX_FACTS_ROUTED)
         if terms is not None:
             for position in found.keys() & self._ignoring:
                 if self.modules[position].ignores_loss(predicates, terms):

@@ -24,6 +24,7 @@ import numpy as np
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.columns.pairs import among
 from corollary.evaluate.assignment import Assignment
+from corollary.evaluate.concluded_classes import ConcludedClasses
 from corollary.kernels.sorted import Column
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.dependencies import components_of
@@ -52,6 +53,7 @@ class Precedence:
     ``derived_by`` has the names of the modules with live rules that derive facts of a predicate, or of
     ``ANY_DERIVED``. ``silent_on`` has the names of the modules with rules that derive nothing from facts of a
     predicate; ``silent`` are those for predicates that no live rule reads, and that have no guards.
+    ``classes`` are those of which live rules conclude instances.
     """
 
     levels: Mapping[int, int]
@@ -62,6 +64,7 @@ class Precedence:
     entered: frozenset[int]
     silent_on: Mapping[int, frozenset[str]]
     silent: frozenset[str]
+    classes: ConcludedClasses
 
     @cached_property
     def by_level(self) -> Sequence[Sequence[int]]:
@@ -138,6 +141,7 @@ def precedence_of(
     tables: Tables,
     schema: Collection[int],
     closing: Collection[str],
+    rdf_type: int,
 ) -> Precedence:
     """The precedence by the monotone rules that are live over ``facts``, and the predicates with facts.
 
@@ -147,8 +151,7 @@ def precedence_of(
     present = np.sort(np.array(facts.all_predicates(), np.uint32))
     by_module: dict[str, set[Edge]] = {}
     derived_by: dict[int, set[str]] = {}
-    modules: set[str] = set()
-    guarding: set[int] = set()
+    modules, guarding, classes = set[str](), set[int](), ConcludedClasses(rdf_type)
     for assignment in assignments:
         rule = assignment.rule
         if not (rule.source.body and rule.heads and rule.is_monotone):
@@ -156,7 +159,9 @@ def precedence_of(
         modules.add(assignment.module)
         guarding.update(rule.atoms[position].p for position in rule.guards)
         if _is_live(rule, facts):
-            edges, derived = _edges(rule, *tables(rule), present)
+            size, columns = _live_rows(rule, *tables(rule), present)
+            edges, derived = _edges(rule, size, columns)
+            classes.add(rule, size, columns)
             by_module.setdefault(assignment.module, set()).update(edges)
             for predicate in derived:
                 derived_by.setdefault(predicate, set()).add(assignment.module)
@@ -177,6 +182,7 @@ def precedence_of(
         {predicate: frozenset(names) for predicate, names in derived_by.items()},
         {predicate: silent - names for predicate, names in reading.items()},
         silent,
+        classes,
     )
 
 
@@ -186,6 +192,7 @@ def _levelled(
     derived_by: Mapping[int, frozenset[str]],
     silent_on: Mapping[int, frozenset[str]],
     silent: frozenset[str],
+    classes: ConcludedClasses,
 ) -> Precedence:
     """The precedence by the edges of each module."""
     edges = [(module, *edge) for module, found in by_module.items() for edge in sorted(found)]
@@ -223,6 +230,7 @@ def _levelled(
         frozenset(entered),
         silent_on,
         silent,
+        classes,
     )
 
 
@@ -246,19 +254,23 @@ def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
     )
 
 
-def _edges(
+def _live_rows(
     rule: CompiledRule, size: int, columns: Mapping[int, Column], present: Column
-) -> tuple[set[Edge], set[int]]:
-    """The edges of a rule's instances, and the predicates that it derives.
+) -> tuple[int, Mapping[int, Column]]:
+    """The rows of a rule's family whose data atoms read predicates that are ``present`` (ascending).
 
-    These are the instances by the rows of its family's table whose data atoms read predicates that are
-    ``present`` (ascending). A rule without guards has one row, and no columns.
+    A rule without guards has one row, and no columns.
     """
+    kept = [among(columns[p], present) for i in rule.data if (p := rule.atoms[i].p) in columns]
+    if not kept:
+        return size, columns
+    mask = np.logical_and.reduce(kept)
+    return int(mask.sum()), {variable: column[mask] for variable, column in columns.items()}
+
+
+def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> tuple[set[Edge], set[int]]:
+    """The edges of a rule's instances by some rows of its family, and the predicates that it derives."""
     data = [rule.atoms[position] for position in rule.data]
-    kept = [among(columns[atom.p], present) for atom in data if atom.p in columns]
-    if kept:
-        mask = np.logical_and.reduce(kept)
-        size, columns = int(mask.sum()), {variable: column[mask] for variable, column in columns.items()}
     edges: set[Edge] = set()
     derived: set[int] = set()
     for head in rule.heads if size else ():

@@ -105,35 +105,6 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     return _join_bound_predicate(batch, atom, facts)
 
 
-def join_one(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch | None:
-    """As ``join``, of one row, in few steps: most changes are of one fact.
-
-    None if the predicate is not known, if all facts of a predicate match, and are more than one, or if so
-    many facts match that their room is to be reserved.
-    """
-    columns = batch.columns
-    s, p, o = (int(columns[t][0]) if t < 0 and t in columns else t for t in (atom.s, atom.p, atom.o))
-    if p < 0:
-        return None
-    relation = facts.relation(p)
-    if s >= 0 and o >= 0:
-        return batch if relation.has(s, o) else Batch.none()
-    if s >= 0:
-        free, values = o, relation.column_of_objects(s)
-    elif o >= 0:
-        free, values = s, relation.column_of_subjects(o)
-    elif relation.size == 1 and s != o:
-        keys = relation.pairs().keys
-        return Batch(1, {**columns, s: firsts(keys), o: seconds(keys)})
-    else:
-        return None
-    if values.size > MAX_ROWS_UNRESERVED:
-        return None
-    if values.size != 1:
-        columns = {variable: column.repeat(values.size) for variable, column in columns.items()}
-    return Batch(values.size, {**columns, free: values})
-
-
 def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[int]) -> Batch:
     """As ``join``, projected to the ``wanted`` variables: duplicates of these may be removed.
 

@@ -12,8 +12,9 @@ from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import contains, firsts, pack, seconds, sorted_unique
 from corollary.columns.pairs import join as join_keys
-from corollary.execute.batches import Batch, distinct_values, join, join_for, join_one, product
+from corollary.execute.batches import Batch, distinct_values, join, join_for, product
 from corollary.execute.context import ExecutionContext
+from corollary.execute.few_rows import FewRows
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
 from corollary.execute.meeting import join_both
@@ -21,6 +22,7 @@ from corollary.execute.next_join import next_join, order_of_groups, slices_of
 from corollary.execute.path_ends import along_path
 from corollary.execute.tuning import (
     MAX_GUARD_FANOUT,
+    MAX_ROWS_JOINED_ONE_BY_ONE,
     MIN_FACTS_PER_GROUP,
     MIN_ROWS_TO_ESTIMATE,
     MIN_ROWS_TO_SHARE_TESTS,
@@ -78,14 +80,9 @@ def run(
     current().where = rule
     waiting = plan
     while waiting:
-        step = waiting[0]
-        if batch.size == 1 and isinstance(step, Join):  # neither orders nor estimates of joins matter
-            one = join_one(batch, step.atom, facts[step.age])
-            if one is not None:
-                batch, waiting = one, waiting[1:]
-                context.rows += batch.size
-                continue
-        if not batch.size:
+        if 0 < batch.size <= MAX_ROWS_JOINED_ONE_BY_ONE:  # neither orders nor estimates of joins matter
+            batch, waiting = _join_few(batch, waiting, facts, context, wanted)
+        if not (batch.size and waiting):
             break
         is_test = bool(wanted) and batch.columns.keys() >= set(wanted)
         if (found := along_path(batch, waiting, facts, is_test=is_test)) is not None:
@@ -110,6 +107,31 @@ def run(
             batch = _after(step, batch, facts, rule, context)
         context.rows += batch.size
     return batch
+
+
+def _join_few(
+    batch: Batch,
+    steps: Plan,
+    facts: Mapping[Age, TripleIndex],
+    context: ExecutionContext,
+    wanted: Collection[int],
+) -> tuple[Batch, Plan]:
+    """Few rows after the joins with which the steps begin, as long as they are few; and the steps left."""
+    few, done = FewRows.of(batch), 0
+    for step in steps:
+        if not isinstance(step, Join):
+            break
+        s, p, o = step.atom.terms
+        if not few.join(s, p, o, facts[step.age]):
+            break
+        context.rows += len(few.rows)
+        done += 1
+        if not few.rows:
+            return Batch.none(), ()
+    if not done:
+        return batch, steps
+    left = steps[done:]
+    return few.batch(() if left else wanted), left
 
 
 def _after(

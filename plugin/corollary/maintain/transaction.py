@@ -33,6 +33,7 @@ from corollary.maintain.strategy import Budget, CannotFollow, Request
 from corollary.maintain.stratum import LayerChange, changes_of_stratum
 from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
 from corollary.modules.module import Module, feedback
+from corollary.program.edges import CLASS
 from corollary.program.stratify import Strata
 
 EXPLICIT, PROOFS = "explicit", "proofs"
@@ -143,7 +144,7 @@ def _with_rules(request: Request, report: Report, planned: RuleChange, most: flo
         lost, stated = engine.change(planned, request.explicit)
         line.deleted = size - index.fact_count()
         if change.are_leaves:
-            strata = strata.with_leaves(change.inserted)
+            strata = strata.with_leaves(change.inserted, change.program.rdf_type)
         else:
             strata = Strata.none()
             if change.program.has_strata:
@@ -153,7 +154,10 @@ def _with_rules(request: Request, report: Report, planned: RuleChange, most: flo
             ordered = index.snapshot()
         engine.restratify(strata)
     unsupported = Delta.among(lost, index) - request.explicit
-    removed = request.removed.only(lambda predicate: predicate not in planned.emptied) | unsupported
+    removed = request.removed.only(lambda predicate: predicate not in planned.emptied)
+    if max(planned.emptied, default=0) >= CLASS:
+        removed &= index
+    removed |= unsupported
     return Start(removed, request.added | Delta.gathered(stated), strata, ordered)
 
 

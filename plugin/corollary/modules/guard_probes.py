@@ -219,7 +219,7 @@ class Recent:
     """The predicates of recent facts, and the objects of a predicate, each computed once."""
 
     def __init__(self, facts: TripleIndex) -> None:
-        self._facts = facts
+        self.facts = facts
         self._predicates: Column | None = None
         self._classes: dict[int, Column] = {}
 
@@ -227,13 +227,13 @@ class Recent:
     def predicates(self) -> Column:
         """The predicates, ascending."""
         if self._predicates is None:
-            self._predicates = np.array(sorted(self._facts.all_predicates()), np.uint32)
+            self._predicates = np.array(sorted(self.facts.all_predicates()), np.uint32)
         return self._predicates
 
     def classes(self, predicate: int) -> Column:
         """The distinct objects of a predicate's facts."""
         if predicate not in self._classes:
-            self._classes[predicate] = self._facts.relation(predicate).object_terms()
+            self._classes[predicate] = self.facts.relation(predicate).object_terms()
         return self._classes[predicate]
 
 

@@ -203,8 +203,13 @@ class Inclusion(Module):
         Types that follow from ``proved`` types are left out. Properties that include each other have the same
         facts, domains and ranges: one of them is looked up.
         """
-        parts: dict[End, list[Column]] = {}
         held, self._held = self._held, {}
+        if (
+            sum([relation.size for relations in held.values() for relation in relations])
+            <= MAX_FACTS_ONE_BY_ONE
+        ):
+            return self._released(held, facts)
+        parts: dict[End, list[Column]] = {}
         for source, relations in held.items():
             targets = self._included.targets(source)
             same, is_turned = targets.equivalent
@@ -213,15 +218,30 @@ class Inclusion(Module):
                     columns = [r.object_terms() if inverse else r.subject_terms() for r in relations]
                     parts.setdefault((same, inverse != is_turned), []).extend(columns)
         ends = {end: _united(columns) for end, columns in parts.items()}
-        if sum([terms.size for terms in ends.values()]) > MAX_FACTS_ONE_BY_ONE:
-            ends = self._with_open_types(ends, proved)
         candidates: Candidates = {}
-        for (source, inverse), terms in ends.items():
-            left = _without_facts(terms, facts.relation(source), inverse=inverse)
+        for (source, inverse), terms in self._with_open_types(ends, proved).items():
+            relation = facts.relation(source)
+            counted = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
+            left = terms[counted == 0]
             if left.size:
                 types = _all_pairs(left, self._classes_of((source, inverse)))
                 candidates.setdefault(self._rdf_type, []).append(types)
         return candidates
+
+    def _released(self, held: Mapping[int, Iterable[Relation]], facts: TripleIndex) -> Candidates:
+        """As ``release``, for few facts: term by term, whether types follow from proved ones or not."""
+        types: list[int] = []
+        for source, relations in held.items():
+            targets, left = self._included.targets(source), facts.relation(source)
+            keys = [key for relation in relations for key in relation.pairs().keys.tolist()]
+            for classes, occurs, terms in (
+                (targets.domains, left.has_subject, {key >> 32 for key in keys}),
+                (targets.ranges, left.has_object, {key & 0xFFFFFFFF for key in keys}),
+            ):
+                for term in terms if classes else ():
+                    if not occurs(term):
+                        types += [term << 32 | class_ for class_ in classes]
+        return {self._rdf_type: [np.array(types, np.uint64)]} if types else {}
 
     def _with_open_types(self, ends: Mapping[End, Column], proved: TripleIndex) -> dict[End, Column]:
         """The terms of which not all types by the domains, or ranges, follow from proved types."""
@@ -472,17 +492,6 @@ class Inclusion(Module):
 def _united(columns: list[Column]) -> Column:
     """The terms of some columns, ascending. Precondition: each column ascends."""
     return columns[0] if len(columns) == 1 else distinct(np.concatenate(columns))
-
-
-def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Column:
-    """The terms that are subject of no fact, or object of none (``inverse``)."""
-    if terms.size <= MAX_TERMS_ONE_BY_ONE:
-        occurs = relation.has_object if inverse else relation.has_subject
-        rest = [term for term in terms.tolist() if not occurs(term)]
-        return terms if len(rest) == terms.size else np.array(rest, np.uint32)
-    counted = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
-    left: Column = terms[counted == 0]
-    return left
 
 
 def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:

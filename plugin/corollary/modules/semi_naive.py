@@ -140,9 +140,10 @@ class SemiNaive(Module):
             if viable(rule, facts):
                 self._conclude(rule, ages, candidates)
         tables = self._probes.over(facts)
-        live = self._live(self._triggers, recent, tables)
+        values = Recent(recent)
+        live = self._live(self._triggers, values, tables)
         triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
-        for trigger, batch in self._run(triggers, ages, tables):
+        for trigger, batch in self._run(triggers, ages, tables, values):
             emit(trigger.rule.heads, batch, candidates)
         self._old = facts.snapshot()
         return Answer(candidates)
@@ -156,24 +157,24 @@ class SemiNaive(Module):
         recent facts find each binding once if ``old`` are the facts that are in none of these sets.
         """
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: old}
-        tables = self._probes.over(facts)
-        live = self._live(self._triggers, recent, tables)
-        for trigger, batch in self._run(live, ages, tables, is_whole=True):
+        tables, values = self._probes.over(facts), Recent(recent)
+        live = self._live(self._triggers, values, tables)
+        for trigger, batch in self._run(live, ages, tables, values, is_whole=True):
             yield trigger.rule, batch
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
-        tables = self._probes.over(facts)
-        live = self._live(self._triggers, recent, tables)
-        return self._apply((t for t in live if t.may_conclude(wanted)), tables, recent)
+        tables, values = self._probes.over(facts), Recent(recent)
+        live = self._live(self._triggers, values, tables)
+        return self._apply((t for t in live if t.may_conclude(wanted)), tables, values)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The conclusions of all instances over ``facts`` with a deleted premise."""
-        tables = self._probes.over(facts)
-        live = self._live(self._triggers, deleted, tables, are_closed=self.concludes_facts)
+        tables, values = self._probes.over(facts), Recent(deleted)
+        live = self._live(self._triggers, values, tables, are_closed=self.concludes_facts)
         if self.concludes_facts:
             live = [trigger for trigger in live if trigger.has_conclusions(facts)]
-        return Answer(self._apply(live, tables, deleted))
+        return Answer(self._apply(live, tables, values))
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -217,7 +218,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, trigger, _ in self._blocking if inserted.has_match(atom.s, atom.p, atom.o)
         ]
-        return self._apply(triggers, self._probes.over(facts), inserted)
+        return self._apply(triggers, self._probes.over(facts), Recent(inserted))
 
     def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
         """The conclusions of instances that removed facts blocked (definition 5, for insertion).
@@ -227,7 +228,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, _, trigger in self._blocking if removed.has_match(atom.s, atom.p, atom.o)
         ]
-        return self._apply(triggers, self._probes.over(facts), removed)
+        return self._apply(triggers, self._probes.over(facts), Recent(removed))
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
         """The groups that changed facts touch, each with its rule. Precondition as for ``groups.touched``."""
@@ -248,16 +249,16 @@ class SemiNaive(Module):
         self._old = facts.snapshot()
 
     def _live(
-        self, triggers: Triggers, recent: TripleIndex, tables: GuardTables, *, are_closed: bool = False
+        self, triggers: Triggers, recent: Recent, tables: GuardTables, *, are_closed: bool = False
     ) -> list[Trigger]:
         """The triggers that recent facts may match, by their predicates and classes."""
-        values, found = Recent(recent), triggers.live(recent, tables.facts, are_closed=are_closed)
-        return [trigger for live in found for trigger in live.entered(tables, values)]
+        found = triggers.live(recent.facts, tables.facts, are_closed=are_closed)
+        return [trigger for live in found for trigger in live.entered(tables, recent)]
 
-    def _apply(self, triggers: Iterable[Trigger], tables: GuardTables, recent: TripleIndex) -> Candidates:
+    def _apply(self, triggers: Iterable[Trigger], tables: GuardTables, recent: Recent) -> Candidates:
         candidates: Candidates = {}
-        ages = {Age.ALL: tables.facts, Age.RECENT: recent, Age.OLD: tables.facts}
-        for trigger, batch in self._run(triggers, ages, tables):
+        ages = {Age.ALL: tables.facts, Age.RECENT: recent.facts, Age.OLD: tables.facts}
+        for trigger, batch in self._run(triggers, ages, tables, recent):
             emit(trigger.rule.heads, batch, candidates)
         return candidates
 
@@ -271,8 +272,8 @@ class SemiNaive(Module):
                 self._heads.add(Trigger(backward, len(rule.atoms)))
         self._forward = []
         ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
-        tables = self._probes.over(facts)
-        return self._run(self._live(self._heads, candidates, tables), ages, tables, beyond=beyond)
+        tables, values = self._probes.over(facts), Recent(candidates)
+        return self._run(self._live(self._heads, values, tables), ages, tables, values, beyond=beyond)
 
     def _conclude(
         self,
@@ -290,13 +291,14 @@ class SemiNaive(Module):
         triggers: Iterable[Trigger],
         ages: Mapping[Age, TripleIndex],
         tables: GuardTables,
+        recent: Recent,
         *,
         beyond: TripleIndex | None = None,
         is_whole: bool = False,
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
-        Precondition: ``tables`` are those over ``ages[Age.ALL]``.
+        Preconditions: ``tables`` are those over ``ages[Age.ALL]``; ``recent`` has ``ages[Age.RECENT]``.
         ``is_whole``: all variables, and every binding once, also where guards are neither old nor recent.
         ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
         than are in ``beyond``.
@@ -304,7 +306,7 @@ class SemiNaive(Module):
         triggers = list(triggers)
         if not triggers:
             return
-        recent, are_new = Recent(ages[Age.RECENT]), ages[Age.OLD] is not ages[Age.ALL]
+        are_new = ages[Age.OLD] is not ages[Age.ALL]
         for trigger in triggers:
             found = tables.rows_for(trigger.probe, recent)
             if found is not None and beyond is not None:

@@ -33,7 +33,7 @@ from corollary.language.list_patterns import (
 )
 from corollary.language.tuning import MAX_ITEMS_UNROLLED
 from corollary.program.compile import CompiledRule, compile_rule
-from corollary.program.edges import OwnEdges
+from corollary.program.edges import OwnEdges, nodes_derived, nodes_read
 from corollary.terms.dictionary import TermDictionary
 
 LIST_BUILTINS = frozenset(("MEMBER", "REPEATED", "READING", "CELL", "LONG"))
@@ -60,13 +60,19 @@ class ProgramChange:
         object.__setattr__(self, "are_leaves", are_leaves)
 
     def _is_simple(self, rule: CompiledRule) -> bool:
-        is_named = not rule.is_open and self.program.rdf_type not in rule.reads | rule.derives
+        rdf_type = self.program.rdf_type
+        is_named = not rule.is_open and rdf_type not in nodes_read(rule, rdf_type) | nodes_derived(
+            rule, rdf_type
+        )
         return is_named and rule.is_monotone and bool(rule.heads and rule.atoms)
 
     def _is_unread(self, changed: Sequence[CompiledRule]) -> bool:
-        derived = {p for rule in changed for p in rule.derives}
+        rdf_type = self.program.rdf_type
+        derived = {node for rule in changed for node in nodes_derived(rule, rdf_type)}
+        if any(rdf_type in rule.derives for rule in changed):
+            derived.add(rdf_type)  # read by rules about any class
         others = (rule for rule in (*self.program.rules, *self.removed) if rule.heads)
-        return all(not rule.is_open and derived.isdisjoint(rule.reads) for rule in others)
+        return all(not rule.is_open and derived.isdisjoint(nodes_read(rule, rdf_type)) for rule in others)
 
 
 class CompiledProgram:

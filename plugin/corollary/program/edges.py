@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from corollary.program.compile import CompiledRule
+from corollary.program.compile import Atom, CompiledRule
 from corollary.terms.dictionary import TermDictionary
 
 Node = int
@@ -27,6 +28,24 @@ OPEN_NODES = {
     COPIED_CLASS: "the class read (derived again)",
     COPIED_PROPERTY: "the property read (derived again)",
 }
+
+
+def nodes_of(atoms: Iterable[Atom], rdf_type: int) -> frozenset[Node]:
+    """The nodes of atoms: of a type by a constant class, that of the class; else that of the predicate.
+
+    The node of rdf:type stands for all classes.
+    """
+    return frozenset([CLASS + a.o if a.p == rdf_type and a.o >= 0 else a.p for a in atoms])
+
+
+def nodes_read(rule: CompiledRule, rdf_type: int) -> frozenset[Node]:
+    """The nodes of a rule's body."""
+    return nodes_of(rule.read, rdf_type) if rdf_type in rule.reads else rule.reads
+
+
+def nodes_derived(rule: CompiledRule, rdf_type: int) -> frozenset[Node]:
+    """The nodes of a rule's heads."""
+    return nodes_of(rule.heads, rdf_type) if rdf_type in rule.derives else rule.derives
 
 
 def node_text(node: Node, dictionary: TermDictionary) -> str:

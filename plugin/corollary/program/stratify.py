@@ -23,7 +23,16 @@ from corollary.language import Diagnostic, UnstratifiableError
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import components_of, live_edges, static_edges
-from corollary.program.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Edge, Node, node_text
+from corollary.program.edges import (
+    CLASS,
+    DERIVED_CLASS,
+    DERIVED_PROPERTY,
+    Edge,
+    Node,
+    node_text,
+    nodes_derived,
+    nodes_read,
+)
 from corollary.program.recursion import objection, ordering_edges
 from corollary.terms.dictionary import TermDictionary
 
@@ -64,15 +73,16 @@ class Strata:
     def none() -> Strata:
         return Strata((), (), {}, frozenset(), {})
 
-    def with_leaves(self, leaves: Iterable[CompiledRule]) -> Strata:
+    def with_leaves(self, leaves: Iterable[CompiledRule], rdf_type: int) -> Strata:
         """The strata after leaf rules were added (see ``ProgramChange``). The order does not change."""
         if not self:
             return self
         heights, derived = dict(self.heights), set(self.derived)
         for rule in leaves:
-            derived |= rule.derives
-            reached = max(map(self._height, rule.reads))
-            heights |= {p: max(reached, heights.get(p, self._height(p))) for p in rule.derives}
+            heads = nodes_derived(rule, rdf_type)
+            derived |= heads
+            reached = max(map(self._height, nodes_read(rule, rdf_type)))
+            heights |= {node: reached for node in heads if reached > heights.get(node, self._height(node))}
         return replace(self, heights=heights, derived=frozenset(derived))
 
     def __bool__(self) -> bool:

@@ -184,7 +184,7 @@ class _Draft:
 
     def remove(self, graph: int, predicate: int, keys: Keys) -> None:
         index = self._index(graph)  # creates the graph: after +a, -a in one batch an empty graph stays
-        deleted = keys[index.relation(predicate).contains(keys)]
+        deleted = index.relation(predicate).common(keys)
         if graph in self.formulas:
             index.remove(predicate, deleted)
             return

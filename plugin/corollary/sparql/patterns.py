@@ -88,9 +88,8 @@ class PatternJoin:
     def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
         """Few rows joined at the first places one by one, and the number of these places.
 
-        Also at those with a free predicate, if one end is known.
-
-        A product of few rows does not wait for ``filters``.
+        Also at those with a free predicate, if one end is known. A product of few rows does not wait for
+        ``filters``.
         """
         if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
             return start, 0
@@ -99,13 +98,13 @@ class PatternJoin:
         for item, _, _, unread in places:
             if unread or not isinstance(item, Pattern) or type(item.p) is not int:
                 break
-            if not 0 < few.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+            if not 0 < len(few.rows) <= MAX_ROWS_JOINED_ONE_BY_ONE:
                 break
             if self.costs.unwanted and self.costs.leaves_out_end(item):
                 break
             s, p, o, _ = item
             check()
-            if not (few.join(s, index.relation(p), o) if p >= 0 else few.join_open(s, p, o, index)):
+            if not (few.join(s, p, o, index) or (p < 0 and few.join_open(s, p, o, index))):
                 break
             done += 1
         return (few.batch(), done) if done else (start, 0)
@@ -372,12 +371,11 @@ class PatternJoin:
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         s, p, o = pattern.s, pattern.p, pattern.o
         if type(p) is int and p >= 0:
-            relation = self.costs.index.relation(p)
             if 1 < batch.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
                 few = FewRows.of(batch)
-                if few.join(s, relation, o):
+                if few.join(s, p, o, self.costs.index):
                     return few.batch()
-            return join_relation(batch, s, relation, o)
+            return join_relation(batch, s, self.costs.index.relation(p), o)
         return self.paths.extend(batch, s, p, o, self.costs.given | self.given)
 
     def _alternatives(self, pattern: Pattern) -> Iterator[Pattern]:

@@ -166,8 +166,11 @@ class BackwardForwardLayer:
         if not self._routes.deriving(candidates):
             return candidates
         self._settle(order, order.level(candidates.all_predicates()[0]))
+        found = order.classes.no_conclusions(candidates, self._work.index)
+        if found and not (candidates := candidates - found):
+            return found
         plain = candidates.only(self._is_decided_in_one_step)
-        found = self._unproved_in_one_step(order, plain)
+        found |= self._unproved_in_one_step(order, plain)
         if plain is candidates:
             return found
         searched = candidates - plain
