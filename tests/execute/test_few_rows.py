@@ -75,7 +75,7 @@ def test_more_rows_are_left_to_columns() -> None:
     for terms in ((5, 7, FREE), (FREE, 7, FREE - 1)):
         few = FewRows.of(Batch.start())
         assert not few.join(*terms, facts)
-        assert few.rows == [{}]
+        assert (few.size, few.columns) == (1, {})
     keys = np.array([1 << 32 | value for value in range(MAX_ROWS_JOINED_ONE_BY_ONE)], np.uint64)
     few = FewRows.of(Batch.start())
     assert few.join(1, 7, FREE, TripleIndex({7: Relation(Pairs(keys))}))

@@ -16,9 +16,6 @@ from corollary.columns.pairs import NO_PAIRS, Pairs
 from corollary.execute.batches import Batch
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 
-Row = dict[int, int]
-"""The values of variables."""
-
 
 @dataclass(slots=True)
 class FewRows:
@@ -27,40 +24,72 @@ class FewRows:
     Precondition of a join: there are at most ``MAX_ROWS_JOINED_ONE_BY_ONE`` rows.
     """
 
-    rows: list[Row]
+    size: int
+    columns: dict[int, list[int]]
 
     @staticmethod
     def of(batch: Batch) -> FewRows:
-        columns = batch.columns
-        if batch.size == 1:
-            return FewRows([{variable: int(column[0]) for variable, column in columns.items()}])
-        if not columns:
-            return FewRows([{} for _ in range(batch.size)])
-        values = zip(*[column.tolist() for column in columns.values()], strict=True)
-        return FewRows([dict(zip(columns, row, strict=True)) for row in values])
+        return FewRows(batch.size, {variable: column.tolist() for variable, column in batch.columns.items()})
 
     def batch(self, wanted: Collection[int] = ()) -> Batch:
         """The rows as a batch; with ``wanted``, only the columns of these variables."""
-        rows = self.rows
-        if not rows:
+        if not self.size:
             return Batch.none()
-        return Batch(len(rows), {v: np.array([row[v] for row in rows], np.uint32) for v in wanted or rows[0]})
+        return Batch(self.size, {v: np.array(self.columns[v], np.uint32) for v in wanted or self.columns})
 
     def join(self, s: int, p: int, o: int, facts: TripleIndex) -> bool:
         """Extend every row by every fact that matches an atom, as ``batches.join``.
 
-        False, and no change, if the predicate is free, and if there would be too many rows.
+        False, and no change, if the predicate is free, for loops [?x, p, ?x] of a free variable, and if there
+        would be too many rows.
         """
-        found: list[Row] = []
-        for row in self.rows:
-            predicate = row.get(p, p)
-            if predicate < 0:
+        if p >= 0:
+            return self._join(s, facts.relation(p), o)
+        predicates = self.columns.get(p)
+        if predicates is None:
+            return False
+        if self.size == 1:
+            return self._join(s, facts.relation(predicates[0]), o)
+        parts = [FewRows(1, {v: [column[i]] for v, column in self.columns.items()}) for i in range(self.size)]
+        for part, predicate in zip(parts, predicates, strict=True):
+            if not part._join(s, facts.relation(predicate), o):
                 return False
-            extended = _extended(row, s, facts.relation(predicate), o)
-            if extended is None or len(found) + len(extended) > MAX_ROWS_JOINED_ONE_BY_ONE:
+        size = sum([part.size for part in parts])
+        if size > MAX_ROWS_JOINED_ONE_BY_ONE:
+            return False
+        names = next((part.columns for part in parts if part.size), {})
+        self.columns = {v: [value for part in parts if part.size for value in part.columns[v]] for v in names}
+        self.size = size
+        return True
+
+    def _join(self, s: int, relation: Relation, o: int) -> bool:
+        """As ``join``, by every fact (s, o) of a relation."""
+        size, columns = self.size, self.columns
+        subjects = [s] * size if s >= 0 else columns.get(s)
+        objects = [o] * size if o >= 0 else columns.get(o)
+        if subjects is not None and objects is not None:
+            has = relation.has_key
+            kept = [row for row in range(size) if has(subjects[row] << 32 | objects[row])]
+            if len(kept) < size:
+                self._take(kept)
+            return True
+        if subjects is None and objects is None:
+            if s == o or relation.size * size > MAX_ROWS_JOINED_ONE_BY_ONE:
                 return False
-            found += extended
-        self.rows = found
+            keys = relation.pairs().keys.tolist()
+            self._take([row for row in range(size) for _ in keys])
+            self.columns[s] = [key >> 32 for key in keys] * size
+            self.columns[o] = [key & 0xFFFFFFFF for key in keys] * size
+            return True
+        known, free = (subjects, o) if subjects is not None else (objects, s)
+        assert known is not None
+        found = few_matches(known, relation, is_subject=free == o)
+        if found is None:
+            return False
+        rows, values = found
+        if len(rows) != 1 or size != 1:
+            self._take(rows)
+        self.columns[free] = values
         return True
 
     def join_open(self, s: int, p: int, o: int, facts: TripleIndex) -> bool:
@@ -68,37 +97,26 @@ class FewRows:
 
         False, and no change, for other patterns, and if a term has many facts with one predicate.
         """
-        found: list[Row] = []
-        for row in self.rows:
-            subject, value = row.get(s, s), row.get(o, o)
-            is_subject = subject >= 0
-            known, free = (subject, o) if is_subject else (value, s)
-            if is_subject == (value >= 0) or p >= 0 or p in row or p == free:
-                return False
-            ends = (known, None) if is_subject else (None, known)
-            for predicate in facts.predicates_beside(*ends):
-                matches = few_matches((known,), facts.relation(predicate), is_subject=is_subject)
-                if matches is None:
-                    return False
-                found += [{**row, p: predicate, free: end} for end in matches[1]]
-        self.rows = found
+        subjects, objects = self._values(s), self._values(o)
+        known, free = (subjects, o) if subjects is not None else (objects, s)
+        is_open = (subjects is None) != (objects is None) and free != p and self._values(p) is None
+        found = few_facts(known, facts, is_subject=free == o) if is_open and known is not None else None
+        if found is None:
+            return False
+        rows, predicates, values = found
+        self._take(rows)
+        self.columns[p], self.columns[free] = predicates, values
         return True
 
+    def _values(self, term: int) -> list[int] | None:
+        """The values of a constant or bound variable; None of a free one."""
+        return [term] * self.size if term >= 0 else self.columns.get(term)
 
-def _extended(row: Row, s: int, relation: Relation, o: int) -> list[Row] | None:
-    """A row with every fact (s, o) of a relation; None for too many facts, and for loops [?x, p, ?x]."""
-    subject, value = row.get(s, s), row.get(o, o)
-    if subject >= 0 and value >= 0:
-        return [row] if relation.has_key(subject << 32 | value) else []
-    if subject < 0 and value < 0:
-        if s == o or relation.size > MAX_ROWS_JOINED_ONE_BY_ONE:
-            return None
-        keys = relation.pairs().keys.tolist()
-        return [{**row, s: key >> 32, o: key & 0xFFFFFFFF} for key in keys]
-    is_subject = subject >= 0
-    known, free = (subject, o) if is_subject else (value, s)
-    found = few_matches((known,), relation, is_subject=is_subject)
-    return None if found is None else [{**row, free: end} for end in found[1]]
+    def _take(self, rows: list[int]) -> None:
+        """Keep the rows at these positions, which may repeat."""
+        if rows != list(range(self.size)):
+            self.columns = {v: [column[i] for i in rows] for v, column in self.columns.items()}
+            self.size = len(rows)
 
 
 def few_matches(
@@ -150,3 +168,28 @@ def _overlaid(
             return None
         rows, values = rows + more[0], values + more[1]
     return rows, values
+
+
+def few_facts(
+    terms: Sequence[int], facts: TripleIndex, *, is_subject: bool
+) -> tuple[list[int], list[int], list[int]] | None:
+    """The facts of each of some terms as subject, or object: the term's position, predicate and other end.
+
+    None if a term has more than ``MAX_ROWS_JOINED_ONE_BY_ONE`` facts with one predicate. Cost: a look-up for
+    each term and predicate, or those of the term if there is a directory.
+    """
+    rows: list[int] = []
+    predicates: list[int] = []
+    values: list[int] = []
+    for row, term in enumerate(terms):
+        beside = facts.predicates_beside(term, None) if is_subject else facts.predicates_beside(None, term)
+        for predicate in beside:
+            found = few_matches((term,), facts.relation(predicate), is_subject=is_subject)
+            if found is None:
+                return None
+            ends = found[1]
+            if ends:
+                values += ends
+                rows += [row] * len(ends)
+                predicates += [predicate] * len(ends)
+    return rows, predicates, values

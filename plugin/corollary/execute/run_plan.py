@@ -124,9 +124,9 @@ def _join_few(
         s, p, o = step.atom.terms
         if not few.join(s, p, o, facts[step.age]):
             break
-        context.rows += len(few.rows)
+        context.rows += few.size
         done += 1
-        if not few.rows:
+        if not few.size:
             return Batch.none(), ()
     if not done:
         return batch, steps

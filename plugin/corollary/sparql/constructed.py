@@ -161,7 +161,7 @@ def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Bat
 def _facts_of(subjects: Column, index: TripleIndex) -> Batch:
     """The facts with these subjects."""
     if subjects.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
-        few = FewRows([{SUBJECT: subject} for subject in subjects.tolist()])
+        few = FewRows(subjects.size, {SUBJECT: subjects.tolist()})
         if few.join_open(SUBJECT, PREDICATE, OBJECT, index):
             return few.batch()
     return join(Batch(subjects.size, {SUBJECT: subjects}), TRIPLE, index)

@@ -98,7 +98,7 @@ class PatternJoin:
         for item, _, _, unread in places:
             if unread or not isinstance(item, Pattern) or type(item.p) is not int:
                 break
-            if not 0 < len(few.rows) <= MAX_ROWS_JOINED_ONE_BY_ONE:
+            if not 0 < few.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
                 break
             if self.costs.unwanted and self.costs.leaves_out_end(item):
                 break
