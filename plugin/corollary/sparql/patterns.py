@@ -88,9 +88,8 @@ class PatternJoin:
     def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
         """Few rows joined at the first places one by one, and the number of these places.
 
-        Also at those with a free predicate, if one end is known.
-
-        A product of few rows does not wait for ``filters``.
+        Also at those with a free predicate, if one end is known. A product of few rows does not wait for
+        ``filters``.
         """
         if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
             return start, 0
