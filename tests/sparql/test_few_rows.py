@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,8 @@ from tests.sparql.constants import set_constant
 from tests.sparql.results import same_results
 from tests.strategies import examples
 
+from corollary.execute import few_rows
+from corollary.execute.tuning import MAX_LOOK_UPS_ONE_BY_ONE
 from corollary.sparql import paths
 from corollary.sparql.query_evaluation import Prepared
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_TEXT_CACHED, MAX_JOINS_KEPT
@@ -108,6 +111,27 @@ def test_rows_become_many(number: int) -> None:
     assert len(rows) == sum(40 - end - 1 for end in range(number))
     below = list(graph.query(f"PREFIX : <{EX}> SELECT ?x {{ :n{number} :p+ ?x }}"))
     assert len(below) == number
+
+
+def test_rows_with_many_predicates_are_not_listed_for_one_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen nodes with a hundred predicates each: the first ones are joined on columns."""
+    graph = Graph(CorollaryStore(rules="none"))
+    for number in range(16):
+        graph.add((EX.a, EX.p, EX[f"n{number}"]))
+        for predicate in range(100):
+            graph.add((EX[f"n{number}"], EX[f"p{predicate}"], EX.b))
+    looked_up = []
+    look_up = few_rows.few_matches
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        looked_up.append(arguments)
+        return look_up(*arguments, **named)
+
+    monkeypatch.setattr(few_rows, "few_matches", counted)
+    group = f"{{ <{EX.a}> <{EX.p}> ?n . ?n ?e ?b }}"
+    assert graph.query(f"ASK {group}").askAnswer
+    assert len(looked_up) <= MAX_LOOK_UPS_ONE_BY_ONE + 1
+    assert len(graph.query(f"SELECT * {group}")) == 1600
 
 
 def test_a_query_in_several_graphs_and_threads() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs
 from corollary.execute.batches import Batch
-from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
+from corollary.execute.tuning import MAX_LOOK_UPS_ONE_BY_ONE, MAX_ROWS_JOINED_ONE_BY_ONE
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class FewRows:
     def join_open(self, s: int, p: int, o: int, facts: TripleIndex) -> bool:
         """As ``join``, where the predicate and one end are free, and not the same: there may be more rows.
 
-        False, and no change, for other patterns, and if a term has many facts with one predicate.
+        False, and no change, for other patterns, and if terms have many facts or predicates.
         """
         subjects, objects = self._values(s), self._values(o)
         known, free = (subjects, o) if subjects is not None else (objects, s)
@@ -175,14 +175,19 @@ def few_facts(
 ) -> tuple[list[int], list[int], list[int]] | None:
     """The facts of each of some terms as subject, or object: the term's position, predicate and other end.
 
-    None if a term has more than ``MAX_ROWS_JOINED_ONE_BY_ONE`` facts with one predicate. Cost: a look-up for
-    each term and predicate, or those of the term if there is a directory.
+    None if a term has more than ``MAX_ROWS_JOINED_ONE_BY_ONE`` facts with one predicate, or if that takes
+    more than ``MAX_LOOK_UPS_ONE_BY_ONE`` look-ups. Cost: a look-up for each term and predicate, or those of
+    the term if there is a directory.
     """
+    left = MAX_LOOK_UPS_ONE_BY_ONE
     rows: list[int] = []
     predicates: list[int] = []
     values: list[int] = []
     for row, term in enumerate(terms):
         beside = facts.predicates_beside(term, None) if is_subject else facts.predicates_beside(None, term)
+        left -= len(beside)
+        if left < 0:
+            return None
         for predicate in beside:
             found = few_matches((term,), facts.relation(predicate), is_subject=is_subject)
             if found is None:

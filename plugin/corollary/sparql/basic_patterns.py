@@ -102,7 +102,7 @@ def matches(own: Evaluation, left: Batch, part: Operator, scope: Scope) -> Rows 
 
 
 def has_match(own: Evaluation, left: Batch, part: Operator, scope: Scope) -> Mask:
-    """For each row, whether a basic graph pattern has a solution. Precondition: ``_continues``."""
+    """For each row, whether a basic graph pattern has a solution. Precondition: ``continues``."""
     counts = matches(own, left, part, scope)
     if counts is not None:
         return counts > 0

@@ -168,7 +168,7 @@ class Evaluator(Evaluation):
     def _uncounted(
         self, steps: list[Step], scope: Scope, limit: int | None = None, is_counted: bool = False
     ) -> list[Change]:
-        """As ``_changes``, whose rows do not count against the limit."""
+        """As ``changes``, whose rows do not count against the limit."""
         most = ROWS_PER_CHUNK if limit is None else limit
         last = len(steps) - 1
         return [

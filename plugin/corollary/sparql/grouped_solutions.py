@@ -147,9 +147,9 @@ def _are_distinct(part: Operator) -> bool:
     """Whether no two solutions are equal: each binds all that tells the facts which it matches."""
     if isinstance(part, Filter):
         return _are_distinct(part.inner)
-    ends = (BNode, Path)
+    hiding = (BNode, Path)  # what these match is not in the solution
     return isinstance(part, Triples) and not any(
-        isinstance(term, ends) for row in part.triples for term in row
+        isinstance(term, hiding) for row in part.triples for term in row
     )
 
 
