@@ -1,7 +1,8 @@
 """The classes of which rules may conclude instances.
 
-A type by any other class is explicit, or does not hold: it has no proof to search for. Most instances of most
-ontologies are asserted with classes that nothing else leads to.
+A type by any other class is explicit or an axiom, or does not hold: it has no proof to search for. Most
+instances of most ontologies are asserted with classes that nothing else leads to. Only monotone rules count:
+where strata conclude types, the classes are not asked (``Layers.types_are_data``).
 
     [?x, a, :Person] :- [?x, a, :Student] .   [a, a, :Student] is no conclusion, whatever else holds
 """

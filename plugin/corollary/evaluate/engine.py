@@ -201,7 +201,7 @@ class Engine:
     def planned(self, change: ProgramChange, explicit: TripleIndex, *, wholesale: bool) -> RuleChange:
         """What a change of the program does to this engine, which is not changed yet.
 
-        Without ``wholesale``, no predicates are emptied, and ``keeps_little`` is False.
+        Without ``wholesale``, nothing is emptied, and ``keeps_little`` is False.
         """
         removed, assignment = change.removed, self._assignment
         if not all(map(assignment.is_indifferent_to, (*removed, *change.inserted))):
@@ -226,10 +226,10 @@ class Engine:
         return RuleChange(change, assignment, emptied, again, moved, passed, keeps_little)
 
     def change(self, planned: RuleChange, explicit: TripleIndex) -> tuple[Candidates, Candidates]:
-        """Replace the program and reassign its rules. Only facts of emptied predicates change at once.
+        """Replace the program and reassign its rules. Only facts of emptied nodes change at once.
 
         Returns the candidates that may have lost a derivation, and the facts that new rules state. The
-        modules' next turns derive the conclusions of new rules, and those of emptied predicates that still
+        modules' next turns derive the conclusions of new rules, and the facts of emptied nodes that still
         follow. Raises ``NewModules`` if the program needs a module that the engine does not have.
         """
         change, before, emptied = planned.change, self._assignment, planned.emptied
@@ -241,8 +241,8 @@ class Engine:
         extend(lost, self._unassign(planned.moved, index))
         self._unassign(planned.passed, TripleIndex())
         self._empty(emptied, explicit)
-        for predicate in emptied:
-            lost.pop(predicate, None)
+        for node in emptied:  # of types, the caller leaves out those that are gone
+            lost.pop(node, None)
         stated: Candidates = {}
         for rule in [*change.inserted, *planned.again, *planned.moved, *planned.passed]:
             self._modules.assign(rule, self._assignment.module_of(rule), self.compiled, stated)

@@ -11,7 +11,7 @@ from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MIN_SHARE_AFFECTE
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import ProgramChange
 from corollary.program.dependencies import closed_atoms
-from corollary.program.edges import CLASS, Node, nodes_derived, nodes_of, nodes_read
+from corollary.program.edges import CLASS, Node, names_classes, nodes_derived, nodes_of, nodes_read
 from corollary.program.shapes import symmetric_predicate
 
 
@@ -55,11 +55,9 @@ class AffectedFacts:
         self._staying = [rule for rule in change.program.rules if rule.heads]
         self._rules = [*self._staying, *self._removed]
         self.are_known = not any(rule.guards or rule.is_open for rule in self._rules)
-        """Whether the predicates that depend on others are known: no rule has guards, or is open."""
-        rdf_type = self._rdf_type
+        """Whether the nodes that depend on others are known: no rule has guards, or is open."""
         self._names_classes = self.are_known and all(
-            rdf_type not in nodes_read(rule, rdf_type) and rdf_type not in nodes_derived(rule, rdf_type)
-            for rule in self._rules
+            names_classes(rule, self._rdf_type) for rule in self._rules
         )
 
     def _read(self, rule: CompiledRule) -> frozenset[Node]:

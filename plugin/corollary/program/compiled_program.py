@@ -33,7 +33,7 @@ from corollary.language.list_patterns import (
 )
 from corollary.language.tuning import MAX_ITEMS_UNROLLED
 from corollary.program.compile import CompiledRule, compile_rule
-from corollary.program.edges import OwnEdges, nodes_derived, nodes_read
+from corollary.program.edges import OwnEdges, names_classes, nodes_derived, nodes_read
 from corollary.terms.dictionary import TermDictionary
 
 LIST_BUILTINS = frozenset(("MEMBER", "REPEATED", "READING", "CELL", "LONG"))
@@ -44,9 +44,10 @@ VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE
 class ProgramChange:
     """The new compiled program, the rules ``removed`` from the old one, and those ``inserted``.
 
-    The changed rules are *leaves* if they are monotone, have heads and body atoms, all their predicates are
-    constants other than rdf:type, and no rule with a head reads what they derive, in either program. A rule
-    with a variable predicate may read anything: beside one, no rule is a leaf.
+    The changed rules are *leaves* if they are monotone, have heads and body atoms, name all their predicates
+    and classes, and no rule with a head reads what they derive, in either program. A rule with a variable
+    predicate may read anything: beside one, no rule is a leaf. Beside one that reads types by a variable
+    class, no rule is that derives a type.
     """
 
     program: CompiledProgram
@@ -60,10 +61,7 @@ class ProgramChange:
         object.__setattr__(self, "are_leaves", are_leaves)
 
     def _is_simple(self, rule: CompiledRule) -> bool:
-        rdf_type = self.program.rdf_type
-        is_named = not rule.is_open and rdf_type not in nodes_read(rule, rdf_type) | nodes_derived(
-            rule, rdf_type
-        )
+        is_named = not rule.is_open and names_classes(rule, self.program.rdf_type)
         return is_named and rule.is_monotone and bool(rule.heads and rule.atoms)
 
     def _is_unread(self, changed: Sequence[CompiledRule]) -> bool:

@@ -48,6 +48,11 @@ def nodes_derived(rule: CompiledRule, rdf_type: int) -> frozenset[Node]:
     return nodes_of(rule.heads, rdf_type) if rdf_type in rule.derives else rule.derives
 
 
+def names_classes(rule: CompiledRule, rdf_type: int) -> bool:
+    """Whether the classes of all types in a rule are constants."""
+    return rdf_type not in nodes_read(rule, rdf_type) and rdf_type not in nodes_derived(rule, rdf_type)
+
+
 def node_text(node: Node, dictionary: TermDictionary) -> str:
     """The text of a node: the term, followed by ``[?x]`` for a class."""
     if node in OPEN_NODES:
