@@ -23,6 +23,9 @@ WRITER = {"Authorization": f"Bearer {TOKEN}"}
 EX = "http://example.org/"
 UPDATE = "application/sparql-update"
 
+PATIENT: dict[str, Any] = {"timeout": 60}
+"""Arguments of a request to a server that has little of a busy machine."""
+
 DATA = """
 PREFIX ex: <http://example.org/>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>

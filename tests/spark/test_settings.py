@@ -1,4 +1,4 @@
-"""Which settings a new session gets, what commands refuse, what is left of Spark's errors. Without Spark."""
+"""Which settings a new session gets, what commands refuse, what is left of Spark's errors. Without a session of Spark."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def test_java_for_two_cores(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, master: str | None, is_short: bool
 ) -> None:
     """A Java that has few cores compiles less. Options of the user are taken as they are."""
+    pytest.importorskip("pyspark")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # no Java, and so no class data
     found = _all_settings(master, {"spark.ui.enabled": "false"})
     java = SETTINGS[DEFAULT_JAVA] + f" {SHORT_JOBS}" * is_short
