@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import httpx
@@ -23,8 +24,8 @@ WRITER = {"Authorization": f"Bearer {TOKEN}"}
 EX = "http://example.org/"
 UPDATE = "application/sparql-update"
 
-PATIENT: dict[str, Any] = {"timeout": 60}
-"""Arguments of a request to a server that has little of a busy machine."""
+get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
+"""Requests to a server, which may have little of a busy machine."""
 
 DATA = """
 PREFIX ex: <http://example.org/>

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from rdflib import Graph, Literal, URIRef
 from rdflib.plugins.stores.sparqlstore import SPARQLStore, SPARQLUpdateStore
-from tests.serve.client import EX, PATIENT, TOKEN, UPDATE, WRITER, running, service_of
+from tests.serve.client import EX, TOKEN, UPDATE, WRITER, get, post, running, service_of
 from tests.serve.test_security import large_store
 
 from corollary.serve.service import Service
@@ -80,9 +80,7 @@ def test_sparqlwrapper(address: str) -> None:
     writer.addCustomHttpHeader("Authorization", f"Bearer {TOKEN}")
     writer.setQuery(f"INSERT DATA {{ <{EX}bo> a <{EX}Dog> }}")
     writer.query()
-    assert httpx.get(
-        f"{address}/sparql", params={"query": f"ASK {{ <{EX}bo> a <{EX}Animal> }}"}, **PATIENT
-    ).json()["boolean"]
+    assert get(f"{address}/sparql", params={"query": f"ASK {{ <{EX}bo> a <{EX}Animal> }}"}).json()["boolean"]
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
@@ -108,7 +106,7 @@ def test_a_query_ends_when_its_client_goes_away() -> None:
             assert eventually(lambda: service.metrics.running == 1)
             time.sleep(0.2)
         assert eventually(lambda: service.metrics.running == 0)
-        assert 'route="/sparql",method="GET",status="503"' in httpx.get(f"{address}/metrics", **PATIENT).text
+        assert 'route="/sparql",method="GET",status="503"' in get(f"{address}/metrics").text
 
 
 def test_an_update_ends_when_its_client_goes_away() -> None:
@@ -123,11 +121,9 @@ def test_an_update_ends_when_its_client_goes_away() -> None:
             time.sleep(0.2)
         assert eventually(lambda: service.metrics.running == 0)
         headers = {**WRITER, "Content-Type": UPDATE}
-        done = httpx.post(
-            f"{address}/update", content="INSERT DATA { <urn:m> <urn:m> 1 }", headers=headers, **PATIENT
-        )
+        done = post(f"{address}/update", content="INSERT DATA { <urn:m> <urn:m> 1 }", headers=headers)
         assert done.status_code == 204
-        assert not httpx.get(f"{address}/sparql?query=ASK{{<urn:n> ?p ?o}}", **PATIENT).json()["boolean"]
+        assert not get(f"{address}/sparql?query=ASK{{<urn:n> ?p ?o}}").json()["boolean"]
 
 
 @pytest.mark.parametrize("path", ["/update", "/transactions"])
@@ -136,7 +132,7 @@ def test_a_change_that_waits_ends_when_its_client_goes_away(
 ) -> None:
     """The transaction for which the change waits stays open."""
     monkeypatch.setattr("corollary.serve.open_transactions.SECONDS_FOR_TURN", 1000)
-    place = httpx.post(f"{address}/transactions", headers=WRITER, **PATIENT).headers["location"]
+    place = post(f"{address}/transactions", headers=WRITER).headers["location"]
     with closing(connected(address)) as connection:
         body = "INSERT DATA { <urn:m> <urn:m> 1 }"
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {UPDATE}\r\n"
@@ -146,8 +142,8 @@ def test_a_change_that_waits_ends_when_its_client_goes_away(
         time.sleep(0.2)
     assert eventually(lambda: service.metrics.running == 0)
     assert eventually(lambda: len(service.transactions) == 1)
-    assert httpx.post(f"{address}{place}/commit", headers=WRITER, **PATIENT).json()["committed"]
-    assert not httpx.get(f"{address}/sparql?query=ASK{{<urn:m> ?p ?o}}", **PATIENT).json()["boolean"]
+    assert post(f"{address}{place}/commit", headers=WRITER).json()["committed"]
+    assert not get(f"{address}/sparql?query=ASK{{<urn:m> ?p ?o}}").json()["boolean"]
 
 
 def test_a_slow_head_is_dropped(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,9 +189,9 @@ def test_a_slow_receiver_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_head_is_refused(address: str) -> None:
-    assert httpx.get(f"{address}/health", headers={"X-Long": "x" * 60_000}, **PATIENT).status_code == 200
+    assert get(f"{address}/health", headers={"X-Long": "x" * 60_000}).status_code == 200
     try:
-        status = httpx.get(f"{address}/health", headers={"X-Long": "x" * 200_000}, **PATIENT).status_code
+        status = get(f"{address}/health", headers={"X-Long": "x" * 200_000}).status_code
     except httpx.TransportError:  # it is sent while the connection is closed
         status = 400
     assert status in (400, 431)
@@ -237,7 +233,7 @@ LAST = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 def test_what_is_no_request_is_refused(address: str, request_: bytes) -> None:
     received = answer_of(address, request_, LAST)
     assert received.count(b"HTTP/1.1 ") == 1 and received.startswith(b"HTTP/1.1 400")
-    assert httpx.get(f"{address}/health", **PATIENT).status_code == 200
+    assert get(f"{address}/health").status_code == 200
 
 
 def test_one_host_is_named(address: str) -> None:
@@ -267,7 +263,7 @@ def test_what_has_no_end_is_cut_off(
     monkeypatch.setattr("corollary.serve.connections.SECONDS_FOR_HEAD", 1000)
     answer = answer_of(address, start, *[part * 1000] * 2000)
     assert b" 200 OK" not in answer
-    assert httpx.get(f"{address}/health", **PATIENT).status_code == 200
+    assert get(f"{address}/health").status_code == 200
 
 
 def test_a_body_that_is_sent_in_small_chunks_is_read(address: str) -> None:
@@ -312,20 +308,19 @@ def test_many_clients_see_whole_transactions(address: str, clients: int, request
 
 def test_reads_do_not_wait_for_an_open_transaction(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corollary.serve.open_transactions.SECONDS_FOR_TURN", 1000)
-    place = httpx.post(f"{address}/transactions", headers=WRITER, **PATIENT).headers["location"]
+    place = post(f"{address}/transactions", headers=WRITER).headers["location"]
     writer = threading.Thread(
-        target=httpx.post,
+        target=post,
         args=(f"{address}/update",),
         kwargs={
             "content": "INSERT DATA { <urn:a> <urn:b> 1 }",
             "headers": {**WRITER, "Content-Type": UPDATE},
-            "timeout": 60,
         },
     )
     writer.start()
     for _ in range(20):
-        assert httpx.get(f"{address}/sparql?query=ASK{{}}", **PATIENT).status_code == 200
+        assert get(f"{address}/sparql?query=ASK{{}}").status_code == 200
     assert writer.is_alive()
-    assert httpx.post(f"{address}{place}/commit", headers=WRITER, **PATIENT).json()["committed"]
+    assert post(f"{address}{place}/commit", headers=WRITER).json()["committed"]
     writer.join(60)
-    assert httpx.get(f"{address}/sparql?query=ASK{{<urn:a> ?p ?o}}", **PATIENT).json()["boolean"]
+    assert get(f"{address}/sparql?query=ASK{{<urn:a> ?p ?o}}").json()["boolean"]

@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
-from tests.serve.client import EX, PATIENT, TOKEN, UPDATE, WRITER
+from tests.serve.client import EX, TOKEN, UPDATE, WRITER, get, post
 
 from corollary.cli import main, progress
 from corollary.serve import connections
@@ -58,15 +58,13 @@ def served(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]
 
 def insert(address: str, name: str) -> None:
     update = f"INSERT DATA {{ <{EX}{name}> a <{EX}Dog> }}"
-    done = httpx.post(
-        f"{address}/update", content=update, headers={**WRITER, "Content-Type": UPDATE}, **PATIENT
-    )
+    done = post(f"{address}/update", content=update, headers={**WRITER, "Content-Type": UPDATE})
     assert done.status_code == 204, done.text
 
 
 def is_animal(address: str, name: str) -> bool:
     query = f"ASK {{ <{EX}{name}> a <{EX}Animal> }}"
-    found: bool = httpx.get(f"{address}/sparql", params={"query": query}, **PATIENT).json()["boolean"]
+    found: bool = get(f"{address}/sparql", params={"query": query}).json()["boolean"]
     return found
 
 
@@ -82,16 +80,14 @@ def test_what_is_acknowledged_survives_a_kill(file: Path, tmp_path: Path) -> Non
     folder = tmp_path / "kept"
     with served(file, "--store", folder, "--writable") as (process, address):
         insert(address, "rex")
-        place = httpx.post(f"{address}/transactions", headers=WRITER, **PATIENT).headers["location"]
+        place = post(f"{address}/transactions", headers=WRITER).headers["location"]
         body = f"INSERT DATA {{ <{EX}half> a <{EX}Dog> }}"
-        httpx.post(
-            f"{address}{place}/update", content=body, headers={**WRITER, "Content-Type": UPDATE}, **PATIENT
-        )
+        post(f"{address}{place}/update", content=body, headers={**WRITER, "Content-Type": UPDATE})
         process.send_signal(signal.SIGKILL)
         process.wait()
     with served("--store", folder) as (process, address):
         assert is_animal(address, "rex") and not is_animal(address, "half")
-        assert httpx.post(f"{address}/update", headers=WRITER, **PATIENT).status_code == 403
+        assert post(f"{address}/update", headers=WRITER).status_code == 403
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -103,21 +99,18 @@ def test_running_requests_are_answered_before_the_end(
     statuses: list[int] = []
     headers = {**WRITER, "Content-Type": UPDATE}
     with served(file, "--store", folder, "--writable", "--access-log", log) as (process, address):
-        place = httpx.post(f"{address}/transactions", headers=WRITER, **PATIENT).headers["location"]
+        place = post(f"{address}/transactions", headers=WRITER).headers["location"]
         body = f"INSERT DATA {{ <{EX}half> a <{EX}Dog> }}"
-        assert (
-            httpx.post(f"{address}{place}/update", content=body, headers=headers, **PATIENT).status_code
-            == 204
-        )
+        assert post(f"{address}{place}/update", content=body, headers=headers).status_code == 204
 
         def send() -> None:
             update = f"INSERT DATA {{ <{EX}late> a <{EX}Dog> }}"
-            response = httpx.post(f"{address}/update", content=update, headers=headers, timeout=60)
+            response = post(f"{address}/update", content=update, headers=headers)
             statuses.append(response.status_code)
 
         thread = threading.Thread(target=send)
         thread.start()
-        while "running_requests 2" not in httpx.get(f"{address}/metrics", **PATIENT).text:
+        while "running_requests 2" not in get(f"{address}/metrics").text:
             time.sleep(0.05)
         process.send_signal(number)
         thread.join(60)
@@ -154,9 +147,7 @@ def test_what_is_acknowledged_under_load_survives_a_kill(file: Path, tmp_path: P
             thread.join()
     with served("--store", folder) as (_, address):
         query = "SELECT ?x ?p { ?x ?p 1 VALUES ?p { <urn:p> <urn:q> } }"
-        rows = httpx.get(f"{address}/sparql", params={"query": query}, **PATIENT).json()["results"][
-            "bindings"
-        ]
+        rows = get(f"{address}/sparql", params={"query": query}).json()["results"]["bindings"]
         kept: dict[str, set[str]] = {}
         for row in rows:
             kept.setdefault(row["x"]["value"], set()).add(row["p"]["value"])
@@ -171,10 +162,8 @@ def test_what_is_closed_is_served_as_it_is(file: Path, form: str) -> None:
     with served(closed, "--as-is") as (_, address):
         assert is_animal(address, "rex")
         query = {"subject": f"<{EX}rex>", "predicate": "a", "object": f"<{EX}Animal>"}
-        assert httpx.get(f"{address}/explain", params=query, **PATIENT).json()["status"] == "inferred"
-        refused = httpx.post(
-            f"{address}/update", content="INSERT DATA {}", headers={"Content-Type": UPDATE}, **PATIENT
-        )
+        assert get(f"{address}/explain", params=query).json()["status"] == "inferred"
+        refused = post(f"{address}/update", content="INSERT DATA {}", headers={"Content-Type": UPDATE})
         assert refused.status_code == 403
 
 
@@ -187,9 +176,7 @@ def test_https_is_served(file: Path) -> None:
     with served(file, "--tls-cert", certificate, "--tls-key", key) as (_, address):
         assert address.startswith("https://")
         trusted = ssl.create_default_context(cafile=certificate)
-        found = httpx.get(
-            f"{address}/sparql", params={"query": f"ASK {{ <{EX}Dog> ?p ?o }}"}, verify=trusted, **PATIENT
-        )
+        found = get(f"{address}/sparql", params={"query": f"ASK {{ <{EX}Dog> ?p ?o }}"}, verify=trusted)
         assert found.json()["boolean"]
 
 

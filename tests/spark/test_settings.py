@@ -1,4 +1,4 @@
-"""Which settings a new session gets, what commands refuse, what is left of Spark's errors. Without a session of Spark."""
+"""Which settings a new session gets, what commands refuse, what is left of Spark's errors. Starts no Spark."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from corollary.loaders.spark.session import (
     complaint,
 )
 
+NO_PYSPARK = "needs PySpark: pip install 'corollary[spark]'"
+
 
 @pytest.mark.parametrize(
     ("master", "is_short"),
@@ -39,7 +41,7 @@ def test_java_for_two_cores(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, master: str | None, is_short: bool
 ) -> None:
     """A Java that has few cores compiles less. Options of the user are taken as they are."""
-    pytest.importorskip("pyspark")
+    pytest.importorskip("pyspark", reason=NO_PYSPARK)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # no Java, and so no class data
     found = _all_settings(master, {"spark.ui.enabled": "false"})
     java = SETTINGS[DEFAULT_JAVA] + f" {SHORT_JOBS}" * is_short
@@ -51,7 +53,7 @@ def test_java_for_two_cores(
 
 def test_class_data_are_asked_for_once_a_day(tmp_path: Path) -> None:
     """Those of another Java or other options, and those that Java has not finished, are not used."""
-    pytest.importorskip("pyspark")
+    pytest.importorskip("pyspark", reason=NO_PYSPARK)
     java, cache = tmp_path / "jdk" / "bin" / "java", tmp_path / "cache"
     environment = {"JAVA_HOME": str(tmp_path / "jdk"), "XDG_CACHE_HOME": str(cache)}
     assert class_data_options("-A", environment) == ""  # no Java

@@ -80,7 +80,8 @@ def run(
     current().where = rule
     waiting = plan
     while waiting:
-        if 0 < batch.size <= MAX_ROWS_JOINED_ONE_BY_ONE:  # neither orders nor estimates of joins matter
+        are_few = 0 < batch.size <= MAX_ROWS_JOINED_ONE_BY_ONE
+        if are_few and isinstance(waiting[0], Join):  # neither orders nor estimates of joins matter
             batch, waiting = _join_few(batch, waiting, facts, context, wanted)
         if not (batch.size and waiting):
             break

@@ -128,11 +128,7 @@ class Evaluator(Evaluation):
         wanted: Collection[Variable] | None = None,
         is_counted: bool = False,
     ) -> Iterator[Batch]:
-        """The solutions in batches, none of which is kept.
-
-        With ``wanted``, the distinct values of these variables suffice; some may come several times. With
-        ``is_counted``, batches may lack columns.
-        """
+        """See ``Evaluation``."""
         leaf, steps = chain(self, part)
         if not steps:
             return iter(self._leaf_parts(leaf, scope, wanted, is_counted))

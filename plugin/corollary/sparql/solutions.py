@@ -52,7 +52,10 @@ def stacked(parts: Iterable[Batch]) -> Batch:
 
 
 def collected(parts: Iterable[Batch], need: int | None = None) -> Batch:
-    """All rows of the parts, which count against the limit; with ``need``, at least so many first ones."""
+    """One batch of the rows of all parts; with ``need``, of the first parts that have so many rows.
+
+    Raises LimitExceeded if it has more rows than ``Limits`` allow.
+    """
     kept, size, work = [], 0, current()
     for part in parts:
         kept.append(part)
