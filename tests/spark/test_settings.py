@@ -1,4 +1,4 @@
-"""Which settings a new session gets, what commands refuse, what is left of Spark's errors. Starts no Spark."""
+"""Settings of a new session, what commands refuse, and what is left of errors of Spark. Starts no Spark."""
 
 from __future__ import annotations
 
