@@ -240,6 +240,13 @@ class MaintainedClosure:
         self._times_closed = 0 if is_sorted else self._times_closed + 1
         return not is_sorted
 
+    def leads_over(self, edges: Keys, closed: Relation) -> bool:
+        """Whether a path of R (``closed``, before the transaction; E other than S) may lead over edges of E.
+
+        Cost: a look-up for each of the edges.
+        """
+        return edges.size > 0 and bool(self.restored.size or closed.object_counts(firsts(edges)).any())
+
     def lose(
         self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool
     ) -> tuple[Keys, Keys]:

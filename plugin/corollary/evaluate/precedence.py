@@ -14,7 +14,7 @@ Guards do not count: the schema is final before the data.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,10 +83,18 @@ class Precedence:
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
         return {p for p in self.recursive if p not in self.alone and self.levels[p] in levels}
 
-    def group_of(self, predicate: int) -> list[int]:
+    def group_of(self, predicate: int) -> Sequence[int]:
         """The predicates of the group of a predicate; a predicate without a level is alone."""
         group = self.groups.get(predicate)
-        return [predicate] if group is None else [p for p, number in self.groups.items() if number == group]
+        return [predicate] if group is None else self._by_group[group]
+
+    @cached_property
+    def _by_group(self) -> Mapping[int, Sequence[int]]:
+        """The predicates of each group."""
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for predicate, group in self.groups.items():
+            found[group].append(predicate)
+        return found
 
     def precedes(self, predicate: int, other: int) -> bool:
         """Whether all facts of a predicate are decided before any fact of another one is."""

@@ -6,6 +6,8 @@ before the next one is followed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from corollary.columns import Delta, Relation, TripleIndex
@@ -119,7 +121,7 @@ class Layers:
         """Whether no type is a fact of a stratum's layer."""
         return not self._classes.size and self._other_class == DATA
 
-    def data_among(self, predicates: list[int]) -> list[int]:
+    def data_among(self, predicates: Sequence[int]) -> Sequence[int]:
         """The predicates of which no facts are of a stratum's layer."""
         if not self.strata.heights:
             return predicates

@@ -500,7 +500,8 @@ def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:
         return pack(terms, np.full(terms.size, classes[0], np.uint32))
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
         return np.array([term << 32 | class_ for term in terms.tolist() for class_ in classes], np.uint64)
-    return pack(np.repeat(terms, len(classes)), np.tile(np.array(classes, np.uint32), terms.size))
+    high = terms.astype(np.uint64) << np.uint64(32)
+    return (high[:, None] | np.array(classes, np.uint64)).ravel()
 
 
 def _inverse_predicates(included: Inclusions, facts: TripleIndex) -> dict[int, int]:

@@ -124,7 +124,7 @@ class Linear(Module):
         Where edges near them are not proved: all paths there that proved facts and edges do not explain.
         """
         deleted_facts, deleted_edges = (relation.pairs().keys for relation in self._both(deleted))
-        if not deleted_facts.size and not deleted_edges.size:
+        if not deleted_facts.size and not self._closure.leads_over(deleted_edges, self._both(facts)[0]):
             return Answer({})
         paths, near = self._closure.lose(
             deleted_facts, deleted_edges, *self._both(proved), is_based=self._is_based

@@ -6,7 +6,9 @@ that the engine keeps the answers for the next one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from typing import TypeVar
 
 from corollary.columns import Delta
@@ -18,6 +20,9 @@ from corollary.modules.module import Module
 from corollary.program.compile import is_virtual
 
 Found = TypeVar("Found")
+
+ANY = -1
+"""In place of a predicate: a module may derive facts of any."""
 
 
 def may_derive(module: Module, predicates: Set[int]) -> bool:
@@ -73,12 +78,27 @@ class Routes:
             has_virtual = any(map(is_virtual, predicates))
             found = [
                 module
-                for module in self.modules
+                for module in self._among(predicates)
                 if (module.name in names and may_derive(module, predicates))
                 or (has_virtual and not module.rules)
             ]
             _keep(self._deriving, predicates, found)
         return found
+
+    def _among(self, predicates: Iterable[int]) -> Iterator[Module]:
+        """The modules but those whose one rule derives facts of other predicates, in their order."""
+        places = sorted({place for p in (ANY, *predicates) for place in self._places.get(p, ())})
+        return (self.modules[place] for place in places)
+
+    @cached_property
+    def _places(self) -> Mapping[int, Sequence[int]]:
+        """The places of the modules whose one rule derives facts of a predicate; all others are at ANY."""
+        places: defaultdict[int, list[int]] = defaultdict(list)
+        for place, module in enumerate(self.modules):
+            heads = {head.p for rule in module.rules for head in rule.heads} if module.has_one_rule else {ANY}
+            for predicate in {ANY} if not heads or min(heads) < 0 else heads:
+                places[predicate].append(place)
+        return places
 
     def with_beside(self, facts: Delta) -> Set[int]:
         """The predicates of the facts, and those beside them in the order."""
@@ -100,7 +120,7 @@ class Routes:
             names, group = order.recursive[predicate], set(order.group_of(predicate))
             self._inner[key] = [
                 module
-                for module in self.modules
+                for module in self._among(group)
                 if (module.name in names and may_derive(module, group))
                 or (VALUES in names and not module.rules)
             ]
