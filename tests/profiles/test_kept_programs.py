@@ -116,6 +116,8 @@ EX = Namespace("http://example.org/")
 graph.add((EX.a, RDF.type, EX.C))
 graph.add((EX.C, RDFS.subClassOf, EX.D))
 assert len(list(graph.query("SELECT ?x { ?x a <http://example.org/D> FILTER(STRLEN(STR(?x)) > 2) }"))) == 1
+graph.addN((EX[f"a{n}"], RDF.type, EX.C, graph) for n in range(500))
+assert len(list(graph.query("SELECT ?x { ?x a <http://example.org/D> }"))) == 501
 graph.update("INSERT DATA { <urn:a> <urn:p> 1 } ; DELETE { ?x <urn:p> 1 } WHERE { ?x <urn:p> 1 }")
 assert not [name for name in sys.modules if name.startswith("rdflib.plugins.sparql")]
 print(*set(sys.modules) - before)

@@ -22,7 +22,7 @@ from corollary.sparql.term_texts import TextColumns, parts_of
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_IRIS_FOUND, MAX_LANGUAGE_TAGS_CACHED
 from corollary.sparql.typed_literals import literal_as_written
 from corollary.sparql.value_columns import ValueColumns
-from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary, kinds
 
 _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 
@@ -87,6 +87,11 @@ class Terms(dict[int, Node]):
 
     def read(self, ids: Column) -> None:
         """Cache the IRIs and literals among the ids, in less time than one by one."""
+        if self.dictionary.is_young:  # no table need be made, and no kernel loaded
+            named = ids[(kinds(ids) == Kind.IRI) | (kinds(ids) == Kind.LITERAL)].tolist()
+            for term_id, text in zip(named, self.dictionary.decode_all(named), strict=True):
+                self.setdefault(term_id, _term(text))
+            return
         for part in parts_of(ids, self.dictionary):
             terms = map(_term, part.table.strings(part.numbers))
             for term_id, term in zip(ids[part.rows].tolist(), terms, strict=True):

@@ -113,6 +113,11 @@ class TermDictionary:
             copied._tables = [copy.deepcopy(table) for table in self._tables]
         return copied
 
+    @property
+    def is_young(self) -> bool:
+        """Whether all terms are young."""
+        return self._tables is None
+
     def __len__(self) -> int:
         """The number of terms, without the names of virtual relations."""
         return sum(map(self.count, (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL)))
@@ -222,8 +227,8 @@ class TermDictionary:
 
     def decode_all(self, ids: Iterable[int]) -> list[str]:
         """The texts of the given ids, in order."""
+        young = [texts for _, texts in self._young]  # complete, if another thread makes tables only now
         if self._tables is None:
-            young = [texts for _, texts in self._young]
             return [young[i >> KIND_SHIFT][i & INDEX_MASK] for i in ids]
         return list(map(self.decode, ids))
 
