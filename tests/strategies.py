@@ -40,21 +40,24 @@ from corollary.language.program import Program
 Fact = tuple[Constant, Constant, Constant]
 
 MORE_EXAMPLES = int(os.environ.get("MORE_EXAMPLES") or 1)
-"""Factor: examples of a long run, over those of CI."""
+"""Factor: examples of a long run, over those of a full one. If it is not set, a run is not full."""
 
-FEWER_EXAMPLES = 1 if {"CI", "MORE_EXAMPLES"} & os.environ.keys() else 5
-"""Factor: examples in CI, over those of a run by default."""
+FEWER_EXAMPLES = 1 if "MORE_EXAMPLES" in os.environ else 5
+"""Factor: examples in a full run, over those of a run by default."""
 
 
 def examples(number: int) -> int:
-    """How many examples a test has that has ``number`` of them in CI."""
+    """How many examples a test has that has ``number`` of them in a full run."""
     return max(number * MORE_EXAMPLES // FEWER_EXAMPLES, 1)
 
 
-def thorough(max_examples: int) -> settings:
-    """Settings for a test that may be slow, and is worth a long run."""
+def thorough(max_examples: int, *, full_in_ci: bool = False) -> settings:
+    """Settings for a test that may be slow, and is worth a long run; with ``full_in_ci`` also in CI."""
+    number = max_examples if full_in_ci and "CI" in os.environ else 0
     return settings(
-        max_examples=examples(max_examples), deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=max(examples(max_examples), number),
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
 
 
