@@ -265,8 +265,13 @@ LITERALS = (
 
 @pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])
 @pytest.mark.parametrize("rule", LITERALS)
-def test_facts_of_lost_literals(few_are_many: None, profile: str, rule: str) -> None:
+@pytest.mark.parametrize("are_many", [False, True])
+def test_facts_of_lost_literals(
+    request: pytest.FixtureRequest, profile: str, rule: str, are_many: bool
+) -> None:
     """A literal's types go with its last explicit fact, unless a rule names or computes the literal."""
+    if are_many:
+        request.getfixturevalue("few_are_many")
     a, b, p, q = (IRI(EXAMPLE + name) for name in "abpq")
     five, seven, nine = (Literal(digit, XSD + "integer") for digit in "579")
     schema = {(p, IRI(RDFS + "subPropertyOf"), q), (q, IRI(RDFS + "range"), IRI(EXAMPLE + "C"))}

@@ -443,6 +443,13 @@ class Relation:
             self._has_literals = any(part.has_second_from(FIRST_LITERAL) for part in self._parts[:2])
         return self._has_literals
 
+    @property
+    def mentions_literals(self) -> bool:
+        """Whether subjects or objects may be literals. False only if none is."""
+        if self._has_literals is False and self._legal == self.size:  # known, as of most relations
+            return False
+        return self.has_literals or self.legal_count() < self.size
+
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""
         if self._legal < 0:

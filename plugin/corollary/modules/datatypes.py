@@ -489,10 +489,13 @@ def _has_term(relation: Relation, literal: int) -> bool:
 
 def occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
-    relations = [relation for _, relation in facts.relations()]
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
-        return np.array([any(_has_term(r, term) for r in relations) for term in terms.tolist()], np.bool_)
-    left = distinct(terms)
+        found = [
+            any(r.mentions_literals and _has_term(r, term) for _, r in facts.relations())
+            for term in terms.tolist()
+        ]
+        return np.array(found, np.bool_)
+    left, relations = distinct(terms), [relation for _, relation in facts.relations()]
     for relation in sorted(relations, key=len, reverse=True):
         if left.size and relation.has_literals:
             left = left[relation.object_counts(left) == 0]

@@ -7,6 +7,7 @@ Proofs in the data layer need a schema that is final. Where data leads to schema
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 
 from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
@@ -98,13 +99,10 @@ class BackwardForwardLayer:
             self._routes = Routes(self._modules, None)
         else:
             self._routes = Routes.of(engine, self.order, work.layers)
-        coming = work.start.added.all_predicates()
-        self._prover = Prover(self._modules, self.proved, work.checks, coming, self._routes)
         self._settled = 0
         self._closed: set[int] = set()
         self._may_be_proved = False  # whether some candidates may be, before they are decided
         self._hopeless: Delta = NOTHING
-        self._introduces_literals: bool | None = None  # not looked up yet
         self._sifts = False
 
     def may_postpone(self, candidates: Delta) -> bool:
@@ -342,17 +340,24 @@ class BackwardForwardLayer:
         if not wanted:
             return wanted
         self._lose_track(wanted)
-        few: Candidates = {}
+        few: Candidates = {}  # also for what goes without a search: modules overdelete less by it
         for module in self._routes.witnessing:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))
         if few:
             self._prove_some(Delta.among(few, self._work.index) - wanted - self.proved)
-        gone = self._of_lost_literals(wanted) if self._sifts else NOTHING
-        return gone | self._prover.unproved(wanted - gone, self._work.index, inner)
+        lost = self._of_lost_literals(wanted)
+        left = wanted - lost
+        return lost | self._prover.unproved(left, self._work.index, inner) if left else lost
+
+    @cached_property
+    def _prover(self) -> Prover:
+        """The search for proofs, which most removals of single facts do not need."""
+        coming = self._work.start.added.all_predicates()
+        return Prover(self._modules, self.proved, self._work.checks, coming, self._routes)
 
     def _of_lost_literals(self, wanted: Delta) -> Delta:
         """See ``lost_literals``; none if rules introduce literals."""
-        found = of_lost_literals(wanted, self._work.request.explicit)
-        if found and self._introduces_literals is None:
-            self._introduces_literals = introduce_literals(self._work.engine.compiled.rules)
-        return NOTHING if self._introduces_literals else found
+        found, routes = of_lost_literals(wanted, self._work.request.explicit), self._routes
+        if found and routes.introduce_literals is None:
+            routes.introduce_literals = introduce_literals(self._work.engine.compiled.rules)
+        return NOTHING if routes.introduce_literals else found

@@ -50,6 +50,7 @@ class Routes:
         self._beside: dict[frozenset[int], Set[int]] = {}
         self._inner: dict[int, Sequence[Module]] = {}
         self._one_step: dict[int, bool] = {}
+        self.introduce_literals: bool | None = None  # whether rules do; not looked up yet
         self.tracking = [m for m in modules if type(m).lose_track is not Module.lose_track]
         self.supporting = [m for m in modules if type(m).supported is not Module.supported]
         self.witnessing = [m for m in modules if type(m).witnesses is not Module.witnesses]
