@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from threading import Thread
+from time import sleep
+
 import numpy as np
 import pytest
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import materialise
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, current, limited, uncounted
 from corollary.language import Program, parse_program
 from corollary.maintain.cost_model import learn, learn_from_recomputing, learnt_seconds, most_seconds
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import Request, TooMuch
+from corollary.maintain.strategy import Clock, Request, TooMuch
 from corollary.maintain.tuning import (
     PENALTY_AFTER_ABORT,
     PENALTY_AT_FIRST,
@@ -90,3 +95,20 @@ def test_removals_of_schema_are_measured_apart() -> None:
     assert learnt_seconds(data, NAME) == SECONDS_AT_FIRST
     start_over(data)
     assert learnt_seconds(schema, NAME) == pytest.approx(PENALTY_AT_FIRST * SECONDS)
+
+
+def work_while_another_thread_compiles() -> None:
+    """Until a limit of time is exceeded. The time of the other thread does not count towards estimates."""
+    other = Thread(target=partial(uncounted, partial(sleep, 0.01)))
+    other.start()
+    other.join()
+    while True:
+        current().check()
+
+
+def test_an_estimate_is_no_limit_of_the_user() -> None:
+    """Whatever other threads do meanwhile, a strategy that takes longer than estimated is given up."""
+    with pytest.raises(TooMuch):
+        Clock(0.001).within(work_while_another_thread_compiles)
+    with pytest.raises(LimitExceeded):
+        limited(Limits(seconds=0.001), Cancellation(), Clock(60).within, work_while_another_thread_compiles)
