@@ -51,7 +51,7 @@ def found(content: bytes, format: RdfFormat) -> Terms | None:
     data = texts.data.tobytes()
     places = zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
     terms = [data[start : start + length].decode() for start, length in places]
-    return [tuple(terms[row : row + 4]) for row in range(0, len(terms), 4)]
+    return [tuple(terms[number] for number in row) for row in statements.places.reshape(-1, 4).tolist()]
 
 
 @pytest.mark.corpus
@@ -172,7 +172,7 @@ def test_a_subject_that_repeats_has_one_place() -> None:
     lines.insert(2, b'<x:a> <x:p> "\\u0041" .')
     content = b"\n".join(lines)
     assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
-    starts = parse_chunk(np.frombuffer(bytearray(content), np.uint8)).texts.starts[::4].tolist()
+    starts = parse_chunk(np.frombuffer(bytearray(content), np.uint8)).places[::4].tolist()
     assert [starts.index(start) for start in starts] == [0, 0, 2, 0, 4, 5, 6, 6, 8]
 
 

@@ -58,16 +58,12 @@ class Numbering:
             self._skipped.append(placed)
         self._lines += statements.lines
         texts = statements.texts
-        if self._graph is None:
-            texts.lengths[_GRAPH::TERMS] = 0  # an empty text gets no id
         ids: Ids = np.empty(texts.starts.size, np.uint32)
+        ids[0] = self._graph or 0
         self._dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
         self._blank_nodes.encode(texts, ids)
-        rows = ids.reshape(-1, TERMS)
-        if self._graph is None:
-            return rows[:, :_GRAPH]
-        rows[texts.lengths[_GRAPH::TERMS] == 0, _GRAPH] = self._graph
-        return rows
+        rows = ids[statements.places].reshape(-1, TERMS)
+        return rows[:, :_GRAPH] if self._graph is None else rows
 
 
 class _BlankNodes:

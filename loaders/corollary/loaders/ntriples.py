@@ -14,17 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyoxigraph
-from numpy.typing import NDArray
 from pyoxigraph import RdfFormat
 
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.language.errors import InputError
 from corollary.loaders.documents import reason_of, syntax_error
-from corollary.loaders.line_kernel import TERMS, find_terms
+from corollary.loaders.line_kernel import ABOUT_ODD, TERMS, find_terms
 from corollary.terms.texts import Texts
 
 _LF = 10
-_LAST_ASCII = 127
 
 _LINE_END = b"\r\n"
 
@@ -46,84 +44,101 @@ class BadLine:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a chunk in order, ``TERMS`` texts each: subject, predicate, object, graph.
+    """The statements of a chunk in order: ``places`` has ``TERMS`` numbers of texts for each of them.
 
-    The graph's text is empty for a triple. ``lines`` is the number of lines. The line numbers of ``bad``
-    count from 1 within the chunk.
+    They are subject, predicate, object and graph. The text of number 0 is empty: the graph of a triple.
+    ``lines`` is the number of lines. The line numbers of ``bad`` count from 1 within the chunk.
     """
 
     texts: Texts
+    places: Places
     lines: int
     bad: list[BadLine]
 
     def __len__(self) -> int:
-        return self.texts.starts.size // TERMS
+        return self.places.size // TERMS
 
 
-def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str = "") -> Statements:
-    """Parse a chunk. Precondition: ``data`` is a writable uint8 array of whole lines."""
+def parse_chunk(
+    data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str = "", *, graphs: bool = True
+) -> Statements:
+    """Parse a chunk. Without ``graphs``, quads become triples.
+
+    Precondition: ``data`` is a writable uint8 array of whole lines.
+    """
     most = int(np.count_nonzero(data == _LF)) + 1
-    starts: Places = np.empty(TERMS * most, np.int64)
-    lengths: Places = np.empty(TERMS * most, np.int64)
-    odd: Places = np.empty(TERMS * most, np.int64)
-    counts: Places = np.zeros(3, np.int64)
-    find_terms(data, _is_utf8(data), 4 if format == RdfFormat.N_QUADS else 3, starts, lengths, odd, counts)
-    statements, odd_lines, lines = counts.tolist()
-    texts = (data, starts[: TERMS * statements], lengths[: TERMS * statements])
-    bad: list[BadLine] = []
-    if odd_lines:
-        careful = _Careful(data, format, name)
-        for begin, end, row, line in odd[: TERMS * odd_lines].reshape(-1, TERMS).tolist():
-            careful.read(begin, end, row, line)
-        texts, bad = careful.joined(*texts), careful.bad
-    return Statements(Texts.of(*texts, TERMS), lines, bad)
-
-
-def _is_utf8(data: Bytes) -> bool:
-    if data.size and data.max() > _LAST_ASCII:
-        try:
-            str(data.data, "utf-8")
-        except UnicodeDecodeError:
-            return False
-    return True
+    places: Places = np.empty(TERMS * most, np.int64)
+    starts: Places = np.empty(TERMS * most + 1, np.int64)
+    lengths: Places = np.empty(TERMS * most + 1, np.int64)
+    odd: Places = np.empty(ABOUT_ODD * most, np.int64)
+    counts: Places = np.zeros(4, np.int64)
+    terms = TERMS if format == RdfFormat.N_QUADS else TERMS - 1
+    kept = TERMS if graphs else TERMS - 1
+    with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
+        find_terms(data, terms, kept, places, starts, lengths, odd, counts)
+    statements, odd_lines, lines, texts = counts.tolist()
+    places, starts, lengths = places[: TERMS * statements], starts[:texts], lengths[:texts]
+    if not odd_lines:
+        return Statements(Texts.of(data, starts, lengths), places, lines, [])
+    careful = _Careful(data, format, name, kept)
+    for begin, end, row, line, text in odd[: ABOUT_ODD * odd_lines].reshape(-1, ABOUT_ODD).tolist():
+        careful.read(begin, end, row, line, text)
+    return Statements(careful.texts_among(starts, lengths), careful.places_among(places, texts), lines, careful.bad)
 
 
 class _Careful:
     """Parses odd lines one by one with pyoxigraph, and appends their canonical texts to the chunk's bytes."""
 
-    def __init__(self, data: Bytes, format: RdfFormat, name: str) -> None:
+    def __init__(self, data: Bytes, format: RdfFormat, name: str, kept_terms: int) -> None:
         self._data = data
         self._format = format
         self._name = name
+        self._kept_terms = kept_terms
         self._texts: list[bytes] = []
         self._rows: list[int] = []
+        self._numbers: list[int] = []
         self.bad: list[BadLine] = []
 
-    def read(self, begin: int, end: int, row: int, line: int) -> None:
+    def read(self, begin: int, end: int, row: int, line: int, text: int) -> None:
         """Parse the bytes from ``begin`` to ``end``.
 
-        ``row`` is the number of plain statements before the line, ``line`` the number of lines before it.
+        Before the line there are ``row`` plain statements, ``line`` lines, and ``text`` texts of plain
+        statements.
         """
         found = parse_line(self._data[begin:end].tobytes(), self._format, self._name, line + 1)
         if isinstance(found, BadLine):
             self.bad.append(found)
             return
         for quad in found:
+            terms = [*quad][: self._kept_terms]
             self._texts += [
-                b"" if isinstance(term, pyoxigraph.DefaultGraph) else str(term).encode() for term in quad
+                b"" if isinstance(term, pyoxigraph.DefaultGraph) else str(term).encode() for term in terms
             ]
+            self._texts += [b""] * (TERMS - len(terms))
             self._rows.append(row)
+            self._numbers += [text] * TERMS
 
-    def joined(self, data: Bytes, starts: Places, lengths: Places) -> tuple[Bytes, Places, Places]:
-        """The plain statements, with those of the odd lines inserted in document order."""
+    def texts_among(self, starts: Places, lengths: Places) -> Texts:
+        """The texts of plain statements, with those of the odd lines inserted in document order."""
         more: Places = np.fromiter(map(len, self._texts), np.int64, len(self._texts))
         behind = np.frombuffer(b"".join(self._texts), np.uint8)
-        begins = np.where(more > 0, data.size + np.cumsum(more) - more, 0)  # position 0 for empty texts
-        return np.concatenate((data, behind)), self._inserted(starts, begins), self._inserted(lengths, more)
+        begins = np.where(more > 0, self._data.size + np.cumsum(more) - more, 0)  # position 0 for empty texts
+        return Texts.of(
+            np.concatenate((self._data, behind)),
+            np.insert(starts, self._numbers, begins),
+            np.insert(lengths, self._numbers, more),
+        )
 
-    def _inserted(self, places: Places, more: Places) -> Places:
-        rows: NDArray[np.int64] = np.insert(
-            places.reshape(-1, TERMS), self._rows, more.reshape(-1, TERMS), axis=0
+    def places_among(self, places: Places, texts: int) -> Places:
+        """The statements, with those of the odd lines inserted in document order.
+
+        ``texts`` is the number of texts of plain statements.
+        """
+        numbers = np.array(self._numbers, np.int64)
+        before = np.cumsum(np.bincount(numbers, minlength=texts + 1))[:texts]
+        own = np.where([len(text) > 0 for text in self._texts], numbers + np.arange(numbers.size), 0)
+        rows: Places = np.insert(
+            (places + before[places]).reshape(-1, TERMS), self._rows, own.reshape(-1, TERMS), axis=0
         )
         return rows.reshape(-1)
 

@@ -50,41 +50,24 @@ _QUOTE = ord('"')
 
 @kernel
 def hash_texts(
-    data: Bytes,
-    starts: Places,
-    lengths: Places,
-    width: int,
-    hashes: Hashes,
-    earlier: Places,
-    recent: Places,
+    data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
 ) -> None:
     """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with an earlier row of the same text.
 
-    A text at the same place as the one ``width`` rows before is not looked at again.
     ``recent`` is a direct-mapped cache of rows by hash. Precondition: its length is a power of two, all -1.
     ``earlier[row]`` becomes the cached row if that row has the same text, else ``row``. Some repetitions
     are therefore missed.
     """
     last_place = recent.size - 1
     for row in range(starts.size):
-        length = lengths[row]
-        above = row - width
-        if above >= 0 and starts[above] == starts[row] and lengths[above] == length:
-            hashes[row] = hashes[above]
-            earlier[row] = earlier[above]
-            continue
-        hashes[row] = _hash(data, starts[row], length)
+        start, length = starts[row], lengths[row]
+        hashes[row] = _hash(data, start, length)
         place = hashes[row] & last_place
         candidate = recent[place]
         earlier[row] = row
         recent[place] = row
         if candidate >= 0 and hashes[candidate] == hashes[row] and lengths[candidate] == length:
-            one = starts[row]
-            other = starts[candidate]
-            differing = np.uint8(0)
-            for position in range(length):
-                differing |= data[np.uint64(one + position)] ^ data[np.uint64(other + position)]
-            if differing == 0:
+            if _are_equal(data, starts[candidate], data, start, length):
                 earlier[row] = candidate
 
 
@@ -95,26 +78,65 @@ def _hash(data: Bytes, start: Place, length: Place) -> np.uint32:
     at = np.uint64(start)
     mixed = np.uint64(length) * factor
     for _ in range(length >> 3):
-        word = (
-            np.uint64(data[at])
-            | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
-            | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
-            | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
-            | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
-            | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
-            | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
-            | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
-        )
-        mixed = (mixed ^ word) * factor
+        mixed = (mixed ^ _word(data, at)) * factor
         mixed ^= mixed >> np.uint64(32)
         at += np.uint64(8)
+    rest = np.uint64(length & 7)
     word = np.uint64(0)
-    for _ in range(length & 7):
-        word = word << np.uint64(8) | np.uint64(data[at])
-        at += np.uint64(1)
+    if length < 8:
+        for _ in range(rest):
+            word = word << np.uint64(8) | np.uint64(data[at])
+            at += np.uint64(1)
+    else:  # the last bytes, the first of them highest
+        at = np.uint64(start + length - 1)
+        word = (
+            np.uint64(data[at])
+            | np.uint64(data[at - np.uint64(1)]) << np.uint64(8)
+            | np.uint64(data[at - np.uint64(2)]) << np.uint64(16)
+            | np.uint64(data[at - np.uint64(3)]) << np.uint64(24)
+            | np.uint64(data[at - np.uint64(4)]) << np.uint64(32)
+            | np.uint64(data[at - np.uint64(5)]) << np.uint64(40)
+            | np.uint64(data[at - np.uint64(6)]) << np.uint64(48)
+            | np.uint64(data[at - np.uint64(7)]) << np.uint64(56)
+        ) & ((np.uint64(1) << (np.uint64(8) * rest)) - np.uint64(1))
     mixed = (mixed ^ word) * factor
     mixed ^= mixed >> np.uint64(29)
     return np.uint32((mixed * factor) >> np.uint64(32))
+
+
+@part
+def _word(data: Bytes, at: np.uint64) -> np.uint64:
+    """The eight bytes from ``at`` on, the first of them lowest."""
+    return (
+        np.uint64(data[at])
+        | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
+        | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
+        | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
+        | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
+        | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
+        | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
+        | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
+    )
+
+
+@part
+def _are_equal(one: Bytes, start: Place, other: Bytes, place: Place, length: Place) -> bool:
+    """Whether a number of bytes of ``one``, from ``start`` on, are those of ``other`` from ``place`` on."""
+    differing = np.uint64(0)
+    here, there = np.uint64(start), np.uint64(place)
+    if length < 8:
+        for _ in range(length):
+            differing |= np.uint64(one[here] ^ other[there])
+            here += np.uint64(1)
+            there += np.uint64(1)
+        return bool(differing == 0)
+    for _ in range((length - 1) >> 3):
+        differing |= _word(one, here) ^ _word(other, there)
+        here += np.uint64(8)
+        there += np.uint64(8)
+    last = np.uint64(length - 8)  # may overlap what was compared
+    differing |= _word(one, np.uint64(start) + last) ^ _word(other, np.uint64(place) + last)
+    return bool(differing == 0)
 
 
 @kernel
@@ -187,16 +209,11 @@ def _is_text(
     own = end - begin
     if own + same + last - first != length:
         return False
-    differing = np.uint8(0)
-    for position in range(own):
-        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + same + position)]
-    for position in range(last - first):
-        differing |= ENDING_BYTES[first + position] ^ data[np.uint64(start + same + own + position)]
-    if same:
-        begin = offsets[number - number % TEXTS_PER_HEAD]
-        for position in range(same):
-            differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
-    return bool(differing == 0)
+    if not _are_equal(arena, begin, data, start + same, own):
+        return False
+    if last > first and not _are_equal(ENDING_BYTES, first, data, start + same + own, last - first):
+        return False
+    return same == 0 or _are_equal(arena, offsets[number - number % TEXTS_PER_HEAD], data, start, same)
 
 
 @part

@@ -80,16 +80,13 @@ class Texts:
     earlier: Places
 
     @staticmethod
-    def of(data: Bytes, starts: Places, lengths: Places, width: int = 1) -> Texts:
-        """The texts at the given starts and lengths (bytes). A row of length 0 is no text.
-
-        ``width``: the texts of a statement. One often has the same place as in the statement before.
-        """
+    def of(data: Bytes, starts: Places, lengths: Places) -> Texts:
+        """The texts at the given starts and lengths (bytes). A row of length 0 is no text."""
         hashes: Hashes = np.empty(starts.size, np.uint32)
         earlier: Places = np.empty(starts.size, np.int64)
         recent: Places = np.full(MAX_RECENT_ROWS if starts.size > 1 else 1, -1, np.int64)
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
-            hash_texts(data, starts, lengths, width, hashes, earlier, recent)
+            hash_texts(data, starts, lengths, hashes, earlier, recent)
         return Texts(data, starts, lengths, hashes, earlier)
 
     @staticmethod
