@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel, part
+from corollary.kernels.compiled import lean_kernel, part
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
@@ -59,11 +59,11 @@ _FROM_SPACE, _FROM_AND, _FROM_A = (np.uint64((0x80 - byte) * int(_ONES)) for byt
 _TO_SEMICOLON, _TO_Z = (np.uint64((0x7F - byte) * int(_ONES)) for byte in b";z")
 """Added to a word of ASCII, they set the highest bits of the bytes from a character on, or after it."""
 
-_RECENT_IRIS, _BITS_OF_SLOT, _FACTOR = 1 << 10, 10, np.uint64(0x9E3779B97F4A7C15)
-_WORDS_LOOKED_THROUGH = 32
+RECENT_IRIS, _BITS_OF_SLOT, _FACTOR = 1 << 10, 10, np.uint64(0x9E3779B97F4A7C15)
+_BYTES_LOOKED_THROUGH = 256
 
 
-@kernel
+@lean_kernel
 def find_terms(
     data: Bytes,
     most_terms: int,
@@ -72,6 +72,8 @@ def find_terms(
     starts: Places,
     lengths: Places,
     odd: Places,
+    authority: Places,
+    recent: Places,
     counts: Places,
 ) -> None:
     """Find the terms of every plain line. Lines end in LF, in CR LF, or at the end of the data.
@@ -85,8 +87,6 @@ def find_terms(
     Precondition: with n LFs in the data, the arrays have room for n + 1 lines, ``starts`` and ``lengths`` for
     one text more.
     """
-    recent = np.zeros(_RECENT_IRIS, np.int64)
-    authority = np.zeros(2, np.int64)
     starts[0] = lengths[0] = 0
     at: Place = 0
     rows = odds = lines = 0
@@ -198,15 +198,15 @@ def _are(word: np.uint64, byte: np.uint64) -> np.uint64:
 def _bracket(data: Bytes, start: Place) -> Place:
     """The place after the first > behind ``start``, or ``NONE`` if it is far."""
     at = start
-    for _ in range(_WORDS_LOOKED_THROUGH):
-        if at + 8 > data.size:
-            return NONE
+    last = min(start + _BYTES_LOOKED_THROUGH, data.size - 8)
+    end: Place = NONE
+    while at <= last and end == NONE:
         word = _word(data, at)
         marks = _are(word & _LOW, _GREATERS) & ~word
         if marks != 0:
-            return at + _first(marks) + 1
+            end = at + _first(marks) + 1
         at += 8
-    return NONE
+    return end
 
 
 @part
@@ -218,30 +218,28 @@ def _slot(data: Bytes, end: Place) -> int:
 @part
 def _after_path(data: Bytes, at: Place) -> Place:
     """A place from ``at`` on, with characters of paths before it, that is not followed by eight usual ones."""
-    while at + 8 <= data.size:
+    marks = np.uint64(0)
+    while at + 8 <= data.size and marks == 0:
         word = _word(data, at)
         ascii = word & _LOW
         small = ascii | _SPACES
         usual = (ascii + _FROM_AND) & ~(ascii + _TO_SEMICOLON)
         usual |= (small + _FROM_A) & ~(small + _TO_Z)
-        marks = ~(usual | _are(ascii, _UNDERSCORES)) & _HIGH | word & _HIGH
-        if marks != 0:
-            return at + _first(marks)
-        at += 8
+        marks = (~(usual | _are(ascii, _UNDERSCORES)) | word) & _HIGH
+        at += 8 if marks == 0 else _first(marks)
     return at
 
 
 @part
 def _after_text(data: Bytes, at: Place) -> Place:
-    """The first place from ``at`` on whose byte is no text in ASCII, or one with less than eight bytes behind."""
-    while at + 8 <= data.size:
+    """A place from ``at`` on, with text in ASCII before it, that is not followed by eight bytes of such text."""
+    marks = np.uint64(0)
+    while at + 8 <= data.size and marks == 0:
         word = _word(data, at)
         ascii = word & _LOW
-        marks = ~(ascii + _FROM_SPACE) | _are(ascii, _QUOTES) | _are(ascii, _BACKSLASHES) | (ascii + _ONES) | word
-        marks &= _HIGH
-        if marks != 0:
-            return at + _first(marks)
-        at += 8
+        marks = ~(ascii + _FROM_SPACE) | _are(ascii, _QUOTES) | _are(ascii, _BACKSLASHES) | (ascii + _ONES)
+        marks = (marks | word) & _HIGH
+        at += 8 if marks == 0 else _first(marks)
     return at
 
 
@@ -268,18 +266,22 @@ def _statement_end(data: Bytes, at: Place, terms: int) -> Place:
     Only a comment in ASCII may stand before the end.
     """
     size = data.size
-    if terms > 0:
-        if terms < 3 or at == size or data[at] != _STOP:
-            return NONE
+    is_good = terms == 0
+    if terms >= 3 and at < size and data[at] == _STOP:
+        is_good = True
         at = _after(data, at + 1, _BLANK)
-    if at < size and data[at] == _HASH:
-        while at < size and data[at] >= _SPACE and data[at] < 127:
+    end: Place = NONE
+    if is_good:
+        if at < size and data[at] == _HASH:
+            while at < size and data[at] >= _SPACE and data[at] < 127:
+                at += 1
+        if at + 1 < size and data[at] == _CR and data[at + 1] == _LF:
             at += 1
-    if at + 1 < size and data[at] == _CR and data[at + 1] == _LF:
-        at += 1
-    if at == size:
-        return at
-    return at + 1 if data[at] == _LF else NONE
+        if at == size:
+            end = at
+        elif data[at] == _LF:
+            end = at + 1
+    return end
 
 
 @part
@@ -289,45 +291,42 @@ def _other_end(data: Bytes, start: Place, position: int, authority: Places) -> P
     ``position`` is 0 for the subject, 1 for the predicate, 2 for the object, 3 for the graph.
     """
     character = data[start]
+    end: Place = NONE
     if character == _QUOTE and position == 2:
-        return _literal_end(data, start, authority)
-    if character == _UNDERSCORE and position != 1:
-        return _blank_node_end(data, start)
-    return NONE
+        end = _literal_end(data, start, authority)
+    elif character == _UNDERSCORE and position != 1:
+        end = _blank_node_end(data, start)
+    return end
 
 
 @part
 def _literal_end(data: Bytes, start: Place, authority: Places) -> Place:
     """As ``_other_end``, for a literal."""
-    quoted = _string_end(data, start)
-    if quoted == NONE:
-        return NONE
-    character = data[quoted]
-    if _CLASSES[character] & _BLANK != 0:
-        return quoted
-    if character == _AT:
-        return _language_end(data, quoted)
-    iri = quoted + 2
-    if character != _CARET or iri >= data.size or data[quoted + 1] != _CARET or data[iri] != _LESS:
-        return NONE
-    end = _iri_end(data, iri, authority)
-    if end == NONE or data[end - 2] != _SMALL_G or _implicit(data, start, end) > 0:
-        return end
-    return NONE  # ends in g, and may be rdf:langString, which is forbidden here
+    end = _string_end(data, start)
+    if end != NONE and _CLASSES[data[end]] & _BLANK == 0:
+        iri = end + 2
+        if data[end] == _AT:
+            end = _language_end(data, end)
+        elif data[end] != _CARET or iri >= data.size or data[end + 1] != _CARET or data[iri] != _LESS:
+            end = NONE
+        else:
+            end = _iri_end(data, iri, authority)
+            if end != NONE and data[end - 2] == _SMALL_G and _implicit(data, start, end) == 0:
+                end = NONE  # ends in g, and may be rdf:langString, which is forbidden here
+    return end
 
 
 @part
 def _implicit(data: Bytes, start: Place, end: Place) -> int:
     """The length of the datatype xsd:string with its carets, if it ends a literal."""
-    if data[start] != _QUOTE or data[end - 1] != _GREATER or data[end - 2] != _SMALL_G:
-        return 0
     first = end - _STRING.size
-    if first <= start:
-        return 0
-    for position in range(_STRING.size):
-        if data[first + position] != _STRING[position]:
-            return 0
-    return _STRING.size
+    length = 0
+    if first > start and data[start] == _QUOTE and data[end - 1] == _GREATER and data[end - 2] == _SMALL_G:
+        length = _STRING.size
+        for position in range(_STRING.size):
+            if data[first + position] != _STRING[position]:
+                length = 0
+    return length
 
 
 @part
@@ -335,22 +334,25 @@ def _string_end(data: Bytes, start: Place) -> Place:
     """The place after the quoted string at ``start``, if data follow."""
     size = data.size
     at = start + 1
-    while True:
+    end: Place = NONE
+    step = 1
+    while step > 0:
         at = _after(data, _after_text(data, at), _TEXT)
-        if at + 1 >= size:
-            return NONE
-        character = data[at]
-        if character == _QUOTE:
-            return at + 1
-        if character == _BACKSLASH:
-            if data[at + 1] not in (_SMALL_T, _SMALL_N, _SMALL_R, _QUOTE, _BACKSLASH):
-                return NONE  # canonical text has no other escapes
-            at += 2
-        else:
-            step = _character(data, at)
-            if step == 0 or (character == 239 and data[at + 1] == 191 and data[at + 2] >= 190):
-                return NONE  # canonical text escapes U+FFFE and U+FFFF
+        step = 0
+        if at + 1 < size:
+            character, next = data[at], data[at + 1]
+            if character == _QUOTE:
+                end = at + 1
+            elif character == _BACKSLASH:
+                # canonical text has no other escapes
+                if next == _SMALL_T or next == _SMALL_N or next == _SMALL_R or next == _QUOTE or next == _BACKSLASH:
+                    step = 2
+            else:
+                step = _character(data, at)
+                if step == 3 and character == 239 and next == 191 and data[at + 2] >= 190:
+                    step = 0  # canonical text escapes U+FFFE and U+FFFF
             at += step
+    return end
 
 
 @part
@@ -359,32 +361,34 @@ def _language_end(data: Bytes, start: Place) -> Place:
     at = start + 1
     while at < data.size and data[at] >= _SMALL_A and data[at] <= _SMALL_Z:
         at += 1
-    if at - start < 3 or at - start > 4 or at + 3 >= data.size:
-        return NONE
-    if data[at] == _HYPHEN:
-        for place in range(at + 1, at + 3):
-            if data[place] < _SMALL_A or data[place] > _SMALL_Z:
-                return NONE
-        at += 3
-    return at if _CLASSES[data[at]] & _BLANK != 0 else NONE
+    end: Place = NONE
+    if at - start >= 3 and at - start <= 4 and at + 3 < data.size:
+        is_good = True
+        if data[at] == _HYPHEN:
+            for place in range(at + 1, at + 3):
+                is_good &= data[place] >= _SMALL_A and data[place] <= _SMALL_Z
+            at += 3
+        if is_good and _CLASSES[data[at]] & _BLANK != 0:
+            end = at
+    return end
 
 
 @part
 def _blank_node_end(data: Bytes, start: Place) -> Place:
     """The place after the blank node at ``start``."""
-    if start + 1 >= data.size or data[start + 1] != _COLON:
-        return NONE
-    first = start + 2
-    at = first
-    while at < data.size and (
-        _CLASSES[data[at]] & (_LETTER | _DIGIT) != 0
-        or data[at] == _UNDERSCORE
-        or (data[at] == _HYPHEN and at > first)
-    ):
-        at += 1
-    if at == first or at >= data.size or _CLASSES[data[at]] & _BLANK == 0:
-        return NONE
-    return at
+    end: Place = NONE
+    if start + 1 < data.size and data[start + 1] == _COLON:
+        first = start + 2
+        at = first
+        while at < data.size and (
+            _CLASSES[data[at]] & (_LETTER | _DIGIT) != 0
+            or data[at] == _UNDERSCORE
+            or (data[at] == _HYPHEN and at > first)
+        ):
+            at += 1
+        if at > first and at < data.size and _CLASSES[data[at]] & _BLANK != 0:
+            end = at
+    return end
 
 
 @part
@@ -394,31 +398,31 @@ def _iri_end(data: Bytes, start: Place, authority: Places) -> Place:
     ``authority`` has the start and the length of an IRI's beginning, up to the slash behind the host.
     """
     size = data.size
-    if authority[1] > 0 and start + authority[1] <= size and _is_same(data, start, authority[0], authority[1]):
-        at = start + authority[1]
-    else:
+    at = start + authority[1]
+    if at == start or at > size or not _is_same(data, start, authority[0], authority[1]):
         at = _after_authority(data, start)
-        if at == NONE:
-            return NONE
-        if data[at - 1] == _SLASH:
+        if at != NONE and data[at - 1] == _SLASH:
             authority[0], authority[1] = start, at - start
+    end: Place = NONE
     fragments = 0
-    while at < size:
+    step = 0 if at == NONE else 1
+    while step > 0:
         at = _after_path(data, at)
-        if at == size:
-            return NONE
-        character = data[np.uint64(at)]
-        if character == _GREATER:
-            return at + 1
-        if _CLASSES[character] & _PATH != 0:
-            at += 1
-        else:
-            fragments += character == _HASH
-            step = _step(data, at)
-            if step == 0 or fragments > 1:
-                return NONE
+        step = 0
+        if at < size:
+            character = data[np.uint64(at)]
+            if character == _GREATER:
+                end = at + 1
+            elif _CLASSES[character] & _PATH != 0:
+                step = 1
+            else:
+                step = _step(data, at)
+                if character == _HASH:
+                    fragments += 1
+                    if fragments > 1:
+                        step = 0
             at += step
-    return NONE
+    return end
 
 
 @part
@@ -429,40 +433,43 @@ def _after_authority(data: Bytes, start: Place) -> Place:
     """
     size = data.size
     at = start + 1
-    if at == size or _CLASSES[data[at]] & _LETTER == 0:
-        return NONE
-    while at < size and _CLASSES[data[np.uint64(at)]] & _SCHEME != 0:
-        at += 1
-    if at + 2 >= size or data[at] != _COLON:
-        return NONE
-    at += 1
-    if data[at] != _SLASH or data[at + 1] != _SLASH:
-        return at
-    at += 2
-    while at < size and _CLASSES[data[np.uint64(at)]] & _HOST != 0:
-        at += 1
-    if at < size and data[at] == _COLON:
-        at += 1
-        while at < size and _CLASSES[data[at]] & _DIGIT != 0:
+    end: Place = NONE
+    if at < size and _CLASSES[data[at]] & _LETTER != 0:
+        while at < size and _CLASSES[data[np.uint64(at)]] & _SCHEME != 0:
             at += 1
-    if at < size and data[at] not in (_SLASH, _QUESTION, _HASH, _GREATER):
-        return NONE
-    return at + 1 if at < size and data[at] == _SLASH else at
+        if at + 2 < size and data[at] == _COLON:
+            end = at + 1
+            if data[at + 1] == _SLASH and data[at + 2] == _SLASH:
+                at += 3
+                while at < size and _CLASSES[data[np.uint64(at)]] & _HOST != 0:
+                    at += 1
+                if at < size and data[at] == _COLON:
+                    at += 1
+                    while at < size and _CLASSES[data[at]] & _DIGIT != 0:
+                        at += 1
+                end = NONE
+                if at < size:
+                    if data[at] == _SLASH:
+                        end = at + 1
+                    elif data[at] == _QUESTION or data[at] == _HASH or data[at] == _GREATER:
+                        end = at
+    return end
 
 
 @part
 def _step(data: Bytes, at: Place) -> int:
     """The number of bytes of the number sign, escape or non-ASCII character at ``at``; 0 if it is none."""
     character = data[at]
+    step = 0
     if character == _HASH:
-        return 1
-    if character == _PERCENT:
-        is_escape = at + 2 < data.size and _CLASSES[data[at + 1]] & _CLASSES[data[at + 2]] & _HEX != 0
-        return 3 if is_escape else 0
-    step = _character(data, at)
-    # U+00A0 to U+D7FF: IRIs allow only parts of the rest.
-    if step == 2 and character == 194 and data[at + 1] < 160 or step == 3 and character > 237 or step > 3:
-        return 0
+        step = 1
+    elif character == _PERCENT:
+        if at + 2 < data.size and _CLASSES[data[at + 1]] & _CLASSES[data[at + 2]] & _HEX != 0:
+            step = 3
+    elif character >= 194 and character <= 237:  # U+0080 to U+D7FF: IRIs allow only parts of the rest
+        step = _character(data, at)
+        if character == 194 and step == 2 and data[at + 1] < 160:
+            step = 0
     return step
 
 
@@ -470,23 +477,20 @@ def _step(data: Bytes, at: Place) -> int:
 def _character(data: Bytes, at: Place) -> int:
     """The number of bytes of the non-ASCII character at ``at``; 0 if it is none, or no UTF-8."""
     first = data[at]
-    if first < 194 or first > 244:
-        return 0
-    step = 2 if first < 224 else 3 if first < 240 else 4
-    if at + step > data.size:
-        return 0
-    least, most = 128, 191
-    if first == 224:
-        least = 160  # else there is a shorter form
-    elif first == 237:
-        most = 159  # else it is a half of a pair of UTF-16
-    elif first == 240:
-        least = 144
-    elif first == 244:
-        most = 143  # else it is above U+10FFFF
-    if data[at + 1] < least or data[at + 1] > most:
-        return 0
-    for place in range(at + 2, at + step):
-        if data[place] < 128 or data[place] > 191:
-            return 0
-    return step
+    size = 0
+    if first >= 194 and first <= 244:
+        size = 2 if first < 224 else 3 if first < 240 else 4
+        if at + size > data.size:
+            size = 0
+        else:
+            second = data[at + 1]
+            is_bad = second < 128 or second > 191
+            is_bad |= first == 224 and second < 160  # there is a shorter form
+            is_bad |= first == 237 and second > 159  # a half of a pair of UTF-16
+            is_bad |= first == 240 and second < 144
+            is_bad |= first == 244 and second > 143  # above U+10FFFF
+            for place in range(at + 2, at + size):
+                is_bad |= data[place] < 128 or data[place] > 191
+            if is_bad:
+                size = 0
+    return size

@@ -19,7 +19,7 @@ from pyoxigraph import RdfFormat
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.language.errors import InputError
 from corollary.loaders.documents import reason_of, syntax_error
-from corollary.loaders.line_kernel import ABOUT_ODD, TERMS, find_terms
+from corollary.loaders.line_kernel import ABOUT_ODD, RECENT_IRIS, TERMS, find_terms
 from corollary.terms.texts import Texts
 
 _LF = 10
@@ -71,11 +71,13 @@ def parse_chunk(
     starts: Places = np.empty(TERMS * most + 1, np.int64)
     lengths: Places = np.empty(TERMS * most + 1, np.int64)
     odd: Places = np.empty(ABOUT_ODD * most, np.int64)
+    authority: Places = np.zeros(2, np.int64)
+    recent: Places = np.zeros(RECENT_IRIS, np.int64)
     counts: Places = np.zeros(4, np.int64)
     terms = TERMS if format == RdfFormat.N_QUADS else TERMS - 1
     kept = TERMS if graphs else TERMS - 1
     with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
-        find_terms(data, terms, kept, places, starts, lengths, odd, counts)
+        find_terms(data, terms, kept, places, starts, lengths, odd, authority, recent, counts)
     statements, odd_lines, lines, texts = counts.tolist()
     places, starts, lengths = places[: TERMS * statements], starts[:texts], lengths[:texts]
     if not odd_lines:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel, part
+from corollary.kernels.compiled import kernel, lean_kernel, part
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 
 Place = int | np.int64
@@ -48,7 +48,7 @@ ENDING_PLACES[FIRST_CODE + 1 :] = np.cumsum([len(ending) for ending in ENDINGS])
 _QUOTE = ord('"')
 
 
-@kernel
+@lean_kernel
 def hash_texts(
     data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
 ) -> None:
@@ -139,7 +139,7 @@ def _are_equal(one: Bytes, start: Place, other: Bytes, place: Place, length: Pla
     return bool(differing == 0)
 
 
-@kernel
+@lean_kernel
 def number_texts(
     data: Bytes,
     starts: Places,
@@ -315,7 +315,7 @@ def _first_slot(hashed: np.uint32, slots: Slots) -> np.int64:
     return np.int64((np.uint64(hashed) * np.uint64(slots.size)) >> np.uint64(32))
 
 
-@kernel
+@lean_kernel
 def append_texts(
     data: Bytes, lengths: Places, offsets: Places, shared: Bytes, arena: Bytes, size: int
 ) -> int:
@@ -367,7 +367,7 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, star
             slots[place] = np.uint32(_tag(hashes[row], width) << width | np.uint64(first + row + 1))
 
 
-@kernel
+@lean_kernel
 def decode_texts(
     offsets: Places, shared: Bytes, arena: Bytes, numbers: Places, places: Places, texts: Bytes
 ) -> None:
@@ -376,7 +376,7 @@ def decode_texts(
         _decode(numbers[row], offsets, shared, arena, texts, places[row])
 
 
-@kernel
+@lean_kernel
 def decode_in_parts(
     offsets: Places,
     shared: Bytes,
@@ -413,7 +413,7 @@ def decode_in_parts(
         ends[row + 1] = max(last - 1, start)
 
 
-@kernel
+@lean_kernel
 def gather_texts(arena: Bytes, starts: Places, lengths: Places, places: Places, texts: Bytes) -> None:
     """Copy text i, ``lengths[i]`` bytes from ``starts[i]`` on, to ``texts`` from ``places[i]`` on."""
     for row in range(starts.size):
@@ -423,7 +423,7 @@ def gather_texts(arena: Bytes, starts: Places, lengths: Places, places: Places, 
             at += np.uint64(1)
 
 
-@kernel
+@lean_kernel
 def replace_bytes(
     arena: Bytes, offsets: Places, parts: Bytes, bounds: Places, ends: Places, texts: Bytes
 ) -> None:
@@ -442,7 +442,7 @@ def replace_bytes(
         ends[row + 1] = at
 
 
-@kernel
+@lean_kernel
 def replace_escapes(
     arena: Bytes, offsets: Places, escape: int, characters: Bytes, ends: Places, texts: Bytes
 ) -> None:
