@@ -62,8 +62,8 @@ class Numbering:
         ids[0] = self._graph or 0
         self._dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
         self._blank_nodes.encode(texts, ids)
-        rows = ids[statements.places].reshape(-1, TERMS)
-        return rows[:, :_GRAPH] if self._graph is None else rows
+        columns = statements.places.reshape(-1, TERMS).T
+        return ids.take(columns[:_GRAPH] if self._graph is None else columns).T
 
 
 class _BlankNodes:
@@ -77,7 +77,7 @@ class _BlankNodes:
 
     def encode(self, texts: Texts, ids: Ids) -> None:
         """Write the ids of the blank nodes among ``texts`` into ``ids``."""
-        is_label = (texts.data[texts.starts] == _UNDERSCORE) & (texts.lengths > 0)
+        is_label = texts.firsts == _UNDERSCORE
         if not is_label.any():
             return
         known = len(self._labels)

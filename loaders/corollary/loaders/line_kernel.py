@@ -83,15 +83,16 @@ def find_terms(
     out). The first text is empty. Each statement fills the next ``TERMS`` numbers of ``places``: the numbers
     of its texts. A subject that is that of the plain statement before, and most IRIs that are not far behind
     the same IRI, get its number. Each odd line fills the next ``ABOUT_ODD`` numbers of ``odd``: start, end
-    (past the LF), and the statements, lines and texts before. ``counts`` becomes (statements, odd lines, lines, texts).
-    Precondition: with n LFs in the data, the arrays have room for n + 1 lines, ``starts`` and ``lengths`` for
-    one text more.
+    (past the LF), and the statements, lines and texts before. ``counts`` becomes (statements, odd lines, lines,
+    texts, bytes): fewer bytes than the data have if the room for lines in ``places`` or ``odd`` is too small.
+    Preconditions: ``starts`` and ``lengths`` have room for one text more than ``places``; ``recent`` has
+    ``RECENT_IRIS`` zeros, and ``authority`` two.
     """
     starts[0] = lengths[0] = 0
     at: Place = 0
     rows = odds = lines = 0
     texts = 1
-    while at < data.size:
+    while at < data.size and TERMS * rows < places.size and ABOUT_ODD * odds < odd.size:
         begin = at
         before = texts
         first = TERMS * rows
@@ -143,7 +144,7 @@ def find_terms(
             odd[place + 3], odd[place + 4] = lines, texts
             odds += 1
         lines += 1
-    counts[0], counts[1], counts[2], counts[3] = rows, odds, lines, texts
+    counts[0], counts[1], counts[2], counts[3], counts[4] = rows, odds, lines, texts, at
 
 
 @part

@@ -20,6 +20,7 @@ from corollary.kernels.byte_texts import Bytes, Places
 from corollary.language.errors import InputError
 from corollary.loaders.documents import reason_of, syntax_error
 from corollary.loaders.line_kernel import ABOUT_ODD, RECENT_IRIS, TERMS, find_terms
+from corollary.loaders.tuning import BYTES_PER_SHORT_LINE
 from corollary.terms.texts import Texts
 
 _LF = 10
@@ -66,26 +67,35 @@ def parse_chunk(
 
     Precondition: ``data`` is a writable uint8 array of whole lines.
     """
-    most = int(np.count_nonzero(data == _LF)) + 1
-    places: Places = np.empty(TERMS * most, np.int64)
-    starts: Places = np.empty(TERMS * most + 1, np.int64)
-    lengths: Places = np.empty(TERMS * most + 1, np.int64)
-    odd: Places = np.empty(ABOUT_ODD * most, np.int64)
-    authority: Places = np.zeros(2, np.int64)
-    recent: Places = np.zeros(RECENT_IRIS, np.int64)
-    counts: Places = np.zeros(4, np.int64)
     terms = TERMS if format == RdfFormat.N_QUADS else TERMS - 1
     kept = TERMS if graphs else TERMS - 1
-    with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
-        find_terms(data, terms, kept, places, starts, lengths, odd, authority, recent, counts)
-    statements, odd_lines, lines, texts = counts.tolist()
-    places, starts, lengths = places[: TERMS * statements], starts[:texts], lengths[:texts]
-    if not odd_lines:
+    places, starts, lengths, odd, lines = _terms_in(data, terms, kept)
+    if not odd.size:
         return Statements(Texts.of(data, starts, lengths), places, lines, [])
     careful = _Careful(data, format, name, kept)
-    for begin, end, row, line, text in odd[: ABOUT_ODD * odd_lines].reshape(-1, ABOUT_ODD).tolist():
+    for begin, end, row, line, text in odd.reshape(-1, ABOUT_ODD).tolist():
         careful.read(begin, end, row, line, text)
-    return Statements(careful.texts_among(starts, lengths), careful.places_among(places, texts), lines, careful.bad)
+    texts = careful.texts_among(starts, lengths)
+    return Statements(texts, careful.places_among(places, starts.size), lines, careful.bad)
+
+
+def _terms_in(data: Bytes, terms: int, kept: int) -> tuple[Places, Places, Places, Places, int]:
+    """``places``, ``starts``, ``lengths`` and ``odd`` of ``find_terms``, and the number of lines."""
+    room = data.size // BYTES_PER_SHORT_LINE + 1
+    while True:
+        places: Places = np.empty(TERMS * room, np.int64)
+        starts: Places = np.empty(TERMS * room + 1, np.int64)
+        lengths: Places = np.empty(TERMS * room + 1, np.int64)
+        odd: Places = np.empty(ABOUT_ODD * room, np.int64)
+        authority: Places = np.zeros(2, np.int64)
+        recent: Places = np.zeros(RECENT_IRIS, np.int64)
+        counts: Places = np.zeros(5, np.int64)
+        with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
+            find_terms(data, terms, kept, places, starts, lengths, odd, authority, recent, counts)
+        rows, odds, lines, texts, size = counts.tolist()
+        if size == data.size:
+            return places[: TERMS * rows], starts[:texts], lengths[:texts], odd[: ABOUT_ODD * odds], lines
+        room = int(np.count_nonzero(data == _LF)) + 1
 
 
 class _Careful:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import inlined_part, kernel, lean_kernel, part
+from corollary.kernels.compiled import inlined_part, lean_kernel, part
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 
 Place = int | np.int64
@@ -50,9 +50,17 @@ _QUOTE = ord('"')
 
 @lean_kernel
 def hash_texts(
-    data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
+    data: Bytes,
+    starts: Places,
+    lengths: Places,
+    firsts: Bytes,
+    hashes: Hashes,
+    earlier: Places,
+    recent: Places,
 ) -> None:
     """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with an earlier row of the same text.
+
+    ``firsts`` gets the first byte of every text, 0 of an empty one.
 
     ``recent`` is a direct-mapped cache of rows by hash. Precondition: its length is a power of two, all -1.
     ``earlier[row]`` becomes the cached row if that row has the same text, else ``row``. Some repetitions
@@ -62,6 +70,7 @@ def hash_texts(
     for row in range(starts.size):
         start, length = starts[row], lengths[row]
         hashes[row] = _hash(data, start, length)
+        firsts[row] = data[start] if length > 0 else 0
         place = hashes[row] & last_place
         candidate = recent[place]
         earlier[row] = row
@@ -147,6 +156,7 @@ def number_texts(
     data: Bytes,
     starts: Places,
     lengths: Places,
+    firsts: Bytes,
     hashes: Hashes,
     earlier: Places,
     first: int,
@@ -162,18 +172,18 @@ def number_texts(
     """Look up the texts that begin with the byte ``first``; ``numbers`` of other rows are not written.
 
     ``numbers[row]`` becomes ``base`` plus the number of the text; all ones for an absent one, unless
-    ``grows``: then it is appended. Precondition: there is room for all rows. ``earlier`` is that of
-    ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
+    ``grows``: then it is appended. Precondition: there is room for all rows. ``firsts``
+    and ``earlier`` are those of ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
     """
     width = _bits(slots)
     mask = (np.uint64(1) << width) - np.uint64(1)
     for row in range(starts.size):
-        start, length = starts[row], lengths[row]
-        if length == 0 or data[start] != first:
+        if firsts[row] != first:
             continue
         if earlier[row] < row:
             numbers[row] = numbers[earlier[row]]
             continue
+        start, length = starts[row], lengths[row]
         tag = _tag(hashes[row], width)
         place, number = _first_slot(hashes[row], slots), np.int64(-1)
         while slots[place] != 0:
@@ -282,7 +292,7 @@ def _decode(number: Place, offsets: Places, shared: Bytes, arena: Bytes, texts: 
     return _end(begin, begin + length, arena, texts, place + same + length)
 
 
-@part
+@inlined_part
 def _end(begin: Place, end: Place, arena: Bytes, texts: Bytes, place: Place) -> Place:
     """If ``arena[begin:end]`` ends with a code, write its ending over it, which ends before ``place``.
 
@@ -335,15 +345,23 @@ def append_texts(
     return size + lengths.size
 
 
-@kernel
-def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, start: int, end: int) -> None:
+@lean_kernel
+def enter_slots(
+    offsets: Places,
+    shared: Bytes,
+    arena: Bytes,
+    slots: Slots,
+    text: Bytes,
+    hashes: Hashes,
+    start: int,
+    end: int,
+) -> None:
     """Fill free ``slots`` with the texts from number ``start`` to ``end``.
 
-    Preconditions: there are more slots than texts; ``start`` is the number of a head.
+    Preconditions: there are more slots than texts; ``start`` is the number of a head; ``text`` has room for
+    each of the texts, and ``MAX_ENDING`` bytes more; ``hashes`` has room.
     """
     width = _bits(slots)
-    text = np.empty(1024, np.uint8)
-    hashes = np.empty(1024, np.uint32)
     for first in range(start, end, hashes.size):
         count = min(hashes.size, end - first)
         known: Place = 0  # bytes of the head in ``text``: texts one after the other share about as many
@@ -352,9 +370,6 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, star
             begin = offsets[number]
             length = offsets[number + 1] - begin
             same = np.int64(shared[number])
-            if same + length + MAX_ENDING > text.size:
-                text = np.empty(2 * (same + length + MAX_ENDING), np.uint8)
-                known = 0
             head = offsets[number - number % TEXTS_PER_HEAD]
             for position in range(known if number % TEXTS_PER_HEAD else 0, same):
                 text[np.uint64(position)] = arena[np.uint64(head + position)]
