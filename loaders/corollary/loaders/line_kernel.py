@@ -80,18 +80,19 @@ def find_terms(
 
     ``most_terms``: 3 for triples, 4 for quads. ``kept_terms``: 3 to leave out the graphs of quads. ``starts``
     and ``lengths`` get the places of texts (bytes, of the canonical text: the datatype xsd:string is left
-    out). The first text is empty. Each statement fills the next ``TERMS`` numbers of ``places``: the numbers
-    of its texts. A subject that is that of the plain statement before, and most IRIs that are not far behind
-    the same IRI, get its number. Each odd line fills the next ``ABOUT_ODD`` numbers of ``odd``: start, end
-    (past the LF), and the statements, lines and texts before. ``counts`` becomes (statements, odd lines, lines,
-    texts, bytes): fewer bytes than the data have if the room for lines in ``places`` or ``odd`` is too small.
-    Preconditions: ``starts`` and ``lengths`` have room for one text more than ``places``; ``recent`` has
-    ``RECENT_IRIS`` zeros, and ``authority`` two.
+    out). The first text is empty. Each statement fills a row of ``places``: the numbers of its ``TERMS``
+    texts. A subject that is that of the plain statement before, and most IRIs that are not far behind the
+    same IRI, get its number. An odd line gets as many rows as it may have statements, each with ``TERMS``
+    empty texts of its own, and fills the next ``ABOUT_ODD`` numbers of ``odd``: start, end (past the LF),
+    first row, rows, and lines before. ``counts`` becomes (rows, odd lines, lines, texts, bytes): fewer bytes
+    than the data have if ``places`` or ``odd`` has too little room. Preconditions: ``starts`` and ``lengths``
+    have room for one text more than ``places``; ``recent`` has ``RECENT_IRIS`` zeros, ``authority`` two.
     """
     starts[0] = lengths[0] = 0
     at: Place = 0
     rows = odds = lines = 0
     texts = 1
+    subject = 0
     while at < data.size and TERMS * rows < places.size and ABOUT_ODD * odds < odd.size:
         begin = at
         before = texts
@@ -99,12 +100,10 @@ def find_terms(
         places[first + 3] = 0
         terms = 0
         at = _after(data, at, _BLANK)
-        if rows > 0:
-            subject = places[first - TERMS]
-            if _is_again(data, at, starts[subject], lengths[subject]):
-                places[first] = subject
-                terms = 1
-                at = _after(data, at + lengths[subject], _BLANK)
+        if _is_again(data, at, starts[subject], lengths[subject]):
+            places[first] = subject
+            terms = 1
+            at = _after(data, at + lengths[subject], _BLANK)
         while terms < most_terms and at < data.size:
             is_iri = data[at] == _LESS
             slot = 0
@@ -134,22 +133,36 @@ def find_terms(
             at = _after(data, end, _BLANK)
         end = _statement_end(data, at, terms)
         if end != NONE:
-            rows += terms > 0
+            if terms > 0:
+                subject = places[first]
+                rows += 1
             at = end
         else:
-            texts = before
             at = _next_line(data, at)
+            more = _most_statements(data, begin, at)
+            if TERMS * (rows + more) > places.size:
+                at = begin
+                break
             place = ABOUT_ODD * odds
             odd[place], odd[place + 1], odd[place + 2] = begin, at, rows
-            odd[place + 3], odd[place + 4] = lines, texts
+            odd[place + 3], odd[place + 4] = more, lines
             odds += 1
+            texts = before
+            for place in range(first, first + TERMS * more):
+                places[place] = texts
+                starts[texts] = lengths[texts] = 0
+                texts += 1
+            rows += more
         lines += 1
     counts[0], counts[1], counts[2], counts[3], counts[4] = rows, odds, lines, texts, at
 
 
 @part
 def _is_again(data: Bytes, at: Place, start: Place, length: Place) -> bool:
-    """Whether at ``at`` is the term that is at ``start`` and has a ``length``, with a space behind it."""
+    """Whether at ``at`` is the term that is at ``start`` and has a ``length``, with a space behind it.
+
+    Precondition: there is no space at ``at``. So a term without a length is nowhere.
+    """
     return at + length < data.size and data[at + length] == _SPACE and _is_same(data, at, start, length)
 
 
@@ -258,6 +271,15 @@ def _next_line(data: Bytes, at: Place) -> Place:
     while at < data.size and data[at] != _LF:
         at += 1
     return min(at + 1, data.size)
+
+
+@part
+def _most_statements(data: Bytes, begin: Place, end: Place) -> int:
+    """The most statements in the bytes of a line: parsers may end a line at a lone CR, too."""
+    most = 1
+    for at in range(begin, end):
+        most += data[np.uint64(at)] == _CR
+    return most
 
 
 @part

@@ -23,7 +23,7 @@ from corollary.loaders.line_kernel import ABOUT_ODD, RECENT_IRIS, TERMS, find_te
 from corollary.loaders.tuning import BYTES_PER_SHORT_LINE
 from corollary.terms.texts import Texts
 
-_LF = 10
+_LF, _CR = b"\n\r"
 
 _LINE_END = b"\r\n"
 
@@ -65,7 +65,7 @@ def parse_chunk(
 ) -> Statements:
     """Parse a chunk. Without ``graphs``, quads become triples.
 
-    Precondition: ``data`` is a writable uint8 array of whole lines.
+    Precondition: ``data`` is a writable uint8 array of whole lines, of which the caller has no further use.
     """
     terms = TERMS if format == RdfFormat.N_QUADS else TERMS - 1
     kept = TERMS if graphs else TERMS - 1
@@ -73,10 +73,9 @@ def parse_chunk(
     if not odd.size:
         return Statements(Texts.of(data, starts, lengths), places, lines, [])
     careful = _Careful(data, format, name, kept)
-    for begin, end, row, line, text in odd.reshape(-1, ABOUT_ODD).tolist():
-        careful.read(begin, end, row, line, text)
-    texts = careful.texts_among(starts, lengths)
-    return Statements(texts, careful.places_among(places, starts.size), lines, careful.bad)
+    for begin, end, row, rows, line in odd.reshape(-1, ABOUT_ODD).tolist():
+        careful.read(begin, end, row, rows, line)
+    return Statements(careful.texts(places, starts, lengths), careful.statements(places), lines, careful.bad)
 
 
 def _terms_in(data: Bytes, terms: int, kept: int) -> tuple[Places, Places, Places, Places, int]:
@@ -95,63 +94,66 @@ def _terms_in(data: Bytes, terms: int, kept: int) -> tuple[Places, Places, Place
         rows, odds, lines, texts, size = counts.tolist()
         if size == data.size:
             return places[: TERMS * rows], starts[:texts], lengths[:texts], odd[: ABOUT_ODD * odds], lines
-        room = int(np.count_nonzero(data == _LF)) + 1
+        room = int(np.count_nonzero((data == _LF) | (data == _CR))) + 1
 
 
 class _Careful:
-    """Parses odd lines one by one with pyoxigraph, and appends their canonical texts to the chunk's bytes."""
+    """Parses the odd lines of a chunk one by one with pyoxigraph, and fills the rows that they have."""
 
     def __init__(self, data: Bytes, format: RdfFormat, name: str, kept_terms: int) -> None:
         self._data = data
         self._format = format
         self._name = name
         self._kept_terms = kept_terms
-        self._texts: list[bytes] = []
         self._rows: list[int] = []
-        self._numbers: list[int] = []
+        self._empty_rows: list[int] = []
+        self._starts: list[int] = []
+        self._lengths: list[int] = []
+        self._behind = [data]
         self.bad: list[BadLine] = []
 
-    def read(self, begin: int, end: int, row: int, line: int, text: int) -> None:
-        """Parse the bytes from ``begin`` to ``end``.
+    def read(self, begin: int, end: int, row: int, rows: int, line: int) -> None:
+        """Parse the bytes from ``begin`` to ``end``, a line with ``line`` lines before it.
 
-        Before the line there are ``row`` plain statements, ``line`` lines, and ``text`` texts of plain
-        statements.
+        Its statements have ``rows`` rows, from ``row`` on. Their texts are written over the line, if they are
+        not longer.
         """
         found = parse_line(self._data[begin:end].tobytes(), self._format, self._name, line + 1)
         if isinstance(found, BadLine):
             self.bad.append(found)
-            return
-        for quad in found:
-            terms = [*quad][: self._kept_terms]
-            self._texts += [
-                b"" if isinstance(term, pyoxigraph.DefaultGraph) else str(term).encode() for term in terms
-            ]
-            self._texts += [b""] * (TERMS - len(terms))
-            self._rows.append(row)
-            self._numbers += [text] * TERMS
+            found = []
+        self._rows += range(row, row + len(found))
+        self._empty_rows += range(row + len(found), row + rows)
+        texts = [self._text(term, place) for quad in found for place, term in enumerate(quad)]
+        content: Bytes = np.frombuffer(b"".join(texts), np.uint8)
+        if content.size <= end - begin:
+            self._data[begin : begin + content.size] = content
+        else:
+            begin = sum([data.size for data in self._behind])
+            self._behind.append(content)
+        for text in texts:
+            self._starts.append(begin if text else 0)
+            self._lengths.append(len(text))
+            begin += len(text)
 
-    def texts_among(self, starts: Places, lengths: Places) -> Texts:
-        """The texts of plain statements, with those of the odd lines inserted in document order."""
-        more: Places = np.fromiter(map(len, self._texts), np.int64, len(self._texts))
-        behind = np.frombuffer(b"".join(self._texts), np.uint8)
-        begins = np.where(more > 0, self._data.size + np.cumsum(more) - more, 0)  # position 0 for empty texts
-        return Texts.of(
-            np.concatenate((self._data, behind)),
-            np.insert(starts, self._numbers, begins),
-            np.insert(lengths, self._numbers, more),
-        )
+    def _text(self, term: object, place: int) -> bytes:
+        is_left_out = place >= self._kept_terms or isinstance(term, pyoxigraph.DefaultGraph)
+        return b"" if is_left_out else str(term).encode()
 
-    def places_among(self, places: Places, texts: int) -> Places:
-        """The statements, with those of the odd lines inserted in document order.
+    def texts(self, places: Places, starts: Places, lengths: Places) -> Texts:
+        """The texts of all lines. Fills the rows of the odd ones."""
+        rows = places.reshape(-1, TERMS)
+        numbers = rows[self._rows].reshape(-1)
+        starts[numbers], lengths[numbers] = self._starts, self._lengths
+        rows[self._rows] = np.where(lengths[numbers] > 0, numbers, 0).reshape(-1, TERMS)
+        data = np.concatenate(self._behind) if len(self._behind) > 1 else self._data
+        return Texts.of(data, starts, lengths)
 
-        ``texts`` is the number of texts of plain statements.
-        """
-        numbers = np.array(self._numbers, np.int64)
-        before = np.cumsum(np.bincount(numbers, minlength=texts + 1))[:texts]
-        own = np.where([len(text) > 0 for text in self._texts], numbers + np.arange(numbers.size), 0)
-        rows: Places = np.insert(
-            (places + before[places]).reshape(-1, TERMS), self._rows, own.reshape(-1, TERMS), axis=0
-        )
+    def statements(self, places: Places) -> Places:
+        """The rows that have a statement."""
+        if not self._empty_rows:
+            return places
+        rows: Places = np.delete(places.reshape(-1, TERMS), self._empty_rows, axis=0)
         return rows.reshape(-1)
 
 
@@ -161,7 +163,7 @@ def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[
     column = 1
     try:
         quads = list(pyoxigraph.parse(content, format))
-        reason = next(filter(None, (unsupported(term) for quad in quads for term in quad)), "")
+        reason = next(filter(None, [unsupported(quad.object) for quad in quads]), "")
         if not reason:
             return quads
     except SyntaxError as error:
