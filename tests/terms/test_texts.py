@@ -149,9 +149,10 @@ def test_python_and_machine_code_hash_alike() -> None:
     texts = Texts.of_strings([*strings, "x2345679", *strings])
     results = []
     for function in (kernels.hash_texts.plain, kernels.hash_texts.compile()):
-        hashes, earlier = np.zeros(11, np.uint32), np.zeros(11, np.int64)
+        firsts, hashes, earlier = np.ones(11, np.uint8), np.zeros(11, np.uint32), np.zeros(11, np.int64)
         with np.errstate(over="ignore"):
-            function(texts.data, texts.starts, texts.lengths, hashes, earlier, np.full(4096, -1))
+            function(texts.data, texts.starts, texts.lengths, firsts, hashes, earlier, np.full(4096, -1))
+        assert firsts.tolist() == [ord(text[0]) if text else 0 for text in (*strings, "x", *strings)]
         results.append((hashes.tolist(), earlier.tolist()))
     assert results[0] == results[1]
     assert len(set(results[0][0])) == 6

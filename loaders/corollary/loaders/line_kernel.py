@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import lean_kernel, part
+from corollary.kernels.compiled import inlined_part, lean_kernel, part
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
@@ -22,7 +22,7 @@ TERMS = 4
 """Terms per statement: subject, predicate, object, graph (of length 0 in the default graph)."""
 
 ABOUT_ODD = 5
-"""Numbers per odd line."""
+"""Numbers that are recorded of an odd line: start, end (past the LF), first row, rows, lines before."""
 
 _LETTER, _DIGIT, _HEX, _SCHEME, _HOST, _PATH, _TEXT, _BLANK = (1 << bit for bit in range(8))
 """Bits of a character class. Path characters may follow the host of an IRI; text is ASCII within quotes."""
@@ -52,15 +52,21 @@ _COLON, _LESS, _GREATER, _QUESTION, _AT, _BACKSLASH, _CARET, _UNDERSCORE = b":<>
 _SMALL_A, _SMALL_G, _SMALL_N, _SMALL_R, _SMALL_T, _SMALL_Z = b"agnrtz"
 
 _ONES = np.uint64(0x0101010101010101)
-_HIGH, _LOW = np.uint64(0x80 * int(_ONES)), np.uint64(0x7F * int(_ONES))
+_HIGH, _LOW = (np.uint64(bits * int(_ONES)) for bits in (0x80, 0x7F))
 _SPACES, _QUOTES, _GREATERS, _BACKSLASHES, _UNDERSCORES = (np.uint64(byte * int(_ONES)) for byte in b' ">\\_')
-
 _FROM_SPACE, _FROM_AND, _FROM_A = (np.uint64((0x80 - byte) * int(_ONES)) for byte in b" &a")
-_TO_SEMICOLON, _TO_Z = (np.uint64((0x7F - byte) * int(_ONES)) for byte in b";z")
-"""Added to a word of ASCII, they set the highest bits of the bytes from a character on, or after it."""
+_AFTER_SEMICOLON, _AFTER_Z = (np.uint64((0x7F - byte) * int(_ONES)) for byte in b";z")
+"""Words of eight bytes. Added to a word of ASCII, those of the last two lines set the highest bits of the
+bytes from a character on, or after it."""
 
-RECENT_IRIS, _BITS_OF_SLOT, _FACTOR = 1 << 10, 10, np.uint64(0x9E3779B97F4A7C15)
+_BITS_OF_SLOT = 10
+RECENT_IRIS = 1 << _BITS_OF_SLOT
+"""Slots of the table of recent IRIs: 8 KB. Not tuned: more than a chunk has predicates and classes."""
+
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
 _BYTES_LOOKED_THROUGH = 256
+"""Bytes in which the end of an IRI is looked for before it is looked up. Not tuned: longer than most IRIs."""
 
 
 @lean_kernel
@@ -82,52 +88,44 @@ def find_terms(
     and ``lengths`` get the places of texts (bytes, of the canonical text: the datatype xsd:string is left
     out). The first text is empty. Each statement fills a row of ``places``: the numbers of its ``TERMS``
     texts. A subject that is that of the plain statement before, and most IRIs that are not far behind the
-    same IRI, get its number. An odd line gets as many rows as it may have statements, each with ``TERMS``
-    empty texts of its own, and fills the next ``ABOUT_ODD`` numbers of ``odd``: start, end (past the LF),
-    first row, rows, and lines before. ``counts`` becomes (rows, odd lines, lines, texts, bytes): fewer bytes
-    than the data have if ``places`` or ``odd`` has too little room. Preconditions: ``starts`` and ``lengths``
-    have room for one text more than ``places``; ``recent`` has ``RECENT_IRIS`` zeros, ``authority`` two.
+    same IRI, get its number. An odd line gets as many rows as it may have statements, with empty texts of
+    their own, and fills the next ``ABOUT_ODD`` numbers of ``odd``. ``counts`` becomes (rows, odd lines,
+    lines, texts, bytes): fewer bytes than the data have if ``places`` or ``odd`` has too little room.
+    Preconditions: ``starts`` and ``lengths`` have room for one text more than ``places``; ``recent`` has
+    ``RECENT_IRIS`` zeros, ``authority`` two.
     """
     starts[0] = lengths[0] = 0
     at: Place = 0
     rows = odds = lines = 0
-    texts = 1
-    subject = 0
+    texts, subject = 1, np.int64(0)
     while at < data.size and TERMS * rows < places.size and ABOUT_ODD * odds < odd.size:
-        begin = at
-        before = texts
-        first = TERMS * rows
+        begin, before, first, terms = at, texts, TERMS * rows, 0
         places[first + 3] = 0
-        terms = 0
         at = _after(data, at, _BLANK)
         if _is_again(data, at, starts[subject], lengths[subject]):
             places[first] = subject
             terms = 1
             at = _after(data, at + lengths[subject], _BLANK)
         while terms < most_terms and at < data.size:
-            is_iri = data[at] == _LESS
-            slot = 0
-            number = 0
-            if is_iri:
-                end = _bracket(data, at)
-                if end != NONE:
-                    slot = _slot(data, end)
-                    number = recent[slot]
-                    if number >= texts or lengths[number] != end - at or not _is_same(data, at, starts[number], end - at):
-                        number = 0
-                if number == 0:
-                    end = _iri_end(data, at, authority)
-            else:
-                end = _other_end(data, at, terms, authority)
+            end = _bracket(data, at)
+            slot = _slot(data, end)
+            number = recent[slot]
+            if (
+                number >= texts
+                or lengths[number] != end - at
+                or not _is_same(data, at, starts[number], lengths[number])
+            ):
+                number = np.int64(0)
+                end = _term_end(data, at, terms, authority)
             if end == NONE:
                 break
             if terms < kept_terms:
                 if number == 0:
-                    number = texts
+                    number = np.int64(texts)
                     starts[number] = at
-                    lengths[number] = end - at if is_iri else end - at - _implicit(data, at, end)
-                    recent[slot] = number
+                    lengths[number] = end - at - _implicit(data, at, end)
                     texts += 1
+                    recent[slot] = number if slot > 0 else 0
                 places[first + terms] = number
             terms += 1
             at = _after(data, end, _BLANK)
@@ -147,26 +145,32 @@ def find_terms(
             odd[place], odd[place + 1], odd[place + 2] = begin, at, rows
             odd[place + 3], odd[place + 4] = more, lines
             odds += 1
-            texts = before
-            for place in range(first, first + TERMS * more):
-                places[place] = texts
-                starts[texts] = lengths[texts] = 0
-                texts += 1
             rows += more
+            texts = _add_empty(before, first, TERMS * rows, places, starts, lengths)
         lines += 1
     counts[0], counts[1], counts[2], counts[3], counts[4] = rows, odds, lines, texts, at
 
 
 @part
+def _add_empty(texts: int, first: int, last: int, places: Places, starts: Places, lengths: Places) -> int:
+    """Fill ``places[first:last]`` with new empty texts. Returns the number of texts."""
+    for place in range(first, last):
+        places[place] = texts
+        starts[texts] = lengths[texts] = 0
+        texts += 1
+    return texts
+
+
+@inlined_part
 def _is_again(data: Bytes, at: Place, start: Place, length: Place) -> bool:
     """Whether at ``at`` is the term that is at ``start`` and has a ``length``, with a space behind it.
 
-    Precondition: there is no space at ``at``. So a term without a length is nowhere.
+    Precondition: no space is at ``at``. So an empty text is nowhere.
     """
-    return at + length < data.size and data[at + length] == _SPACE and _is_same(data, at, start, length)
+    return bool(at + length < data.size and data[at + length] == _SPACE and _is_same(data, at, start, length))
 
 
-@part
+@inlined_part
 def _is_same(data: Bytes, one: Place, other: Place, length: Place) -> bool:
     """Whether the same bytes are at two places."""
     differing = np.uint64(0)
@@ -179,7 +183,7 @@ def _is_same(data: Bytes, one: Place, other: Place, length: Place) -> bool:
     return bool(differing | (_word(data, one + length - 8) ^ _word(data, other + length - 8)) == 0)
 
 
-@part
+@inlined_part
 def _word(data: Bytes, at: Place) -> np.uint64:
     """The eight bytes from ``at`` on."""
     place = np.uint64(at)
@@ -195,24 +199,24 @@ def _word(data: Bytes, at: Place) -> np.uint64:
     )
 
 
-@part
-def _first(marks: np.uint64) -> int:
+@inlined_part
+def _first(marks: np.uint64) -> np.int64:
     """The number of the first byte of a word whose highest bit is set. Precondition: there is one."""
     below = (marks ^ (marks - np.uint64(1))) & _ONES
     return np.int64((below * _ONES) >> np.uint64(56)) - 1
 
 
-@part
+@inlined_part
 def _are(word: np.uint64, byte: np.uint64) -> np.uint64:
-    """The highest bits of the bytes of a word that are a byte, given eight times. Precondition: all are ASCII."""
+    """The highest bits of those bytes of a word that are a byte, given eight times. Precondition: ASCII."""
     return ~((word ^ byte) + _LOW) & _HIGH
 
 
-@part
+@inlined_part
 def _bracket(data: Bytes, start: Place) -> Place:
-    """The place after the first > behind ``start``, or ``NONE`` if it is far."""
+    """The place after the first > behind a < at ``start``; ``NONE`` if it is far, or there is no <."""
     at = start
-    last = min(start + _BYTES_LOOKED_THROUGH, data.size - 8)
+    last = min(start + _BYTES_LOOKED_THROUGH, data.size - 8) if data[start] == _LESS else NONE
     end: Place = NONE
     while at <= last and end == NONE:
         word = _word(data, at)
@@ -223,30 +227,31 @@ def _bracket(data: Bytes, start: Place) -> Place:
     return end
 
 
-@part
-def _slot(data: Bytes, end: Place) -> int:
-    """The slot, in a table of recent IRIs, of one with an end: by the last bytes."""
-    return np.int64((_word(data, max(end - 8, 0)) * _FACTOR) >> np.uint64(64 - _BITS_OF_SLOT))
+@inlined_part
+def _slot(data: Bytes, end: Place) -> np.int64:
+    """The slot, in a table of recent IRIs, of one with an end: by its last bytes. 0 if there are none."""
+    word = _word(data, end - 8) if end >= 8 else np.uint64(0)
+    return np.int64((word * _FACTOR) >> np.uint64(64 - _BITS_OF_SLOT))
 
 
-@part
+@inlined_part
 def _after_path(data: Bytes, at: Place) -> Place:
-    """A place from ``at`` on, with characters of paths before it, that is not followed by eight usual ones."""
+    """A place from ``at`` on with characters of paths before it: eight usual ones are not behind it."""
     marks = np.uint64(0)
     while at + 8 <= data.size and marks == 0:
         word = _word(data, at)
         ascii = word & _LOW
         small = ascii | _SPACES
-        usual = (ascii + _FROM_AND) & ~(ascii + _TO_SEMICOLON)
-        usual |= (small + _FROM_A) & ~(small + _TO_Z)
+        usual = (ascii + _FROM_AND) & ~(ascii + _AFTER_SEMICOLON)
+        usual |= (small + _FROM_A) & ~(small + _AFTER_Z)
         marks = (~(usual | _are(ascii, _UNDERSCORES)) | word) & _HIGH
         at += 8 if marks == 0 else _first(marks)
     return at
 
 
-@part
+@inlined_part
 def _after_text(data: Bytes, at: Place) -> Place:
-    """A place from ``at`` on, with text in ASCII before it, that is not followed by eight bytes of such text."""
+    """A place from ``at`` on with text in ASCII before it: eight bytes of such text are not behind it."""
     marks = np.uint64(0)
     while at + 8 <= data.size and marks == 0:
         word = _word(data, at)
@@ -257,7 +262,7 @@ def _after_text(data: Bytes, at: Place) -> Place:
     return at
 
 
-@part
+@inlined_part
 def _after(data: Bytes, at: Place, classes: int) -> Place:
     """The first place from ``at`` on whose byte is of none of the classes."""
     while at < data.size and _CLASSES[data[np.uint64(at)]] & classes != 0:
@@ -308,14 +313,16 @@ def _statement_end(data: Bytes, at: Place, terms: int) -> Place:
 
 
 @part
-def _other_end(data: Bytes, start: Place, position: int, authority: Places) -> Place:
+def _term_end(data: Bytes, start: Place, position: int, authority: Places) -> Place:
     """The place after the term that begins at ``start``, or ``NONE`` where no plain term does.
 
     ``position`` is 0 for the subject, 1 for the predicate, 2 for the object, 3 for the graph.
     """
     character = data[start]
     end: Place = NONE
-    if character == _QUOTE and position == 2:
+    if character == _LESS:
+        end = _iri_end(data, start, authority)
+    elif character == _QUOTE and position == 2:
         end = _literal_end(data, start, authority)
     elif character == _UNDERSCORE and position != 1:
         end = _blank_node_end(data, start)
@@ -324,7 +331,7 @@ def _other_end(data: Bytes, start: Place, position: int, authority: Places) -> P
 
 @part
 def _literal_end(data: Bytes, start: Place, authority: Places) -> Place:
-    """As ``_other_end``, for a literal."""
+    """As ``_term_end``, for a literal."""
     end = _string_end(data, start)
     if end != NONE and _CLASSES[data[end]] & _BLANK == 0:
         iri = end + 2
@@ -363,16 +370,15 @@ def _string_end(data: Bytes, start: Place) -> Place:
         at = _after(data, _after_text(data, at), _TEXT)
         step = 0
         if at + 1 < size:
-            character, next = data[at], data[at + 1]
+            character, following = data[at], data[at + 1]
             if character == _QUOTE:
                 end = at + 1
             elif character == _BACKSLASH:
-                # canonical text has no other escapes
-                if next == _SMALL_T or next == _SMALL_N or next == _SMALL_R or next == _QUOTE or next == _BACKSLASH:
-                    step = 2
+                if following in (_SMALL_T, _SMALL_N, _SMALL_R, _QUOTE, _BACKSLASH):
+                    step = 2  # canonical text has no other escapes
             else:
                 step = _character(data, at)
-                if step == 3 and character == 239 and next == 191 and data[at + 2] >= 190:
+                if step == 3 and character == 239 and following == 191 and data[at + 2] >= 190:
                     step = 0  # canonical text escapes U+FFFE and U+FFFF
             at += step
     return end

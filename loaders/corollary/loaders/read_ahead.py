@@ -34,8 +34,8 @@ class _ParsedChunk(NamedTuple):
 class ReadAhead:
     """The statements of documents, chunk by chunk. Threads read and parse them ahead: see ``parsed_ahead``.
 
-    Without ``graphs``, quads become triples. Precondition: the documents can be opened without waiting for another program, as files can. Close this
-    object when it is left: the threads end then.
+    Without ``graphs``, quads become triples. Precondition: the documents can be opened without waiting for
+    another program, as files can. Close this object when it is left: the threads end then.
     """
 
     def __init__(self, documents: Sequence[Document], *, graphs: bool) -> None:

@@ -150,7 +150,9 @@ def _rows(
     def read(document: Document, small: int, ahead: ReadAhead | None) -> Iterator[tuple[Ids, int]]:
         return document_rows(document, dictionary, skipped=skipped, small=small, ahead=ahead)
 
-    return chain(data_set_rows(filter(is_encoded, paths), dictionary), in_turn(documents, read, progress, graphs=False))
+    return chain(
+        data_set_rows(filter(is_encoded, paths), dictionary), in_turn(documents, read, progress, graphs=False)
+    )
 
 
 def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDictionary) -> Iterator[Ids]:
@@ -267,9 +269,7 @@ def line_rows(
         for statements, bytes_read in ahead.of_next():
             yield numbering.rows(statements), bytes_read
         return
-    parse = partial(
-        parse_chunk, format=document.format, name=document.name, graphs=terms.graph is not None
-    )
+    parse = partial(parse_chunk, format=document.format, name=document.name, graphs=terms.graph is not None)
     with document.streamed() as (raw, stream):
         head = stream.read(small)
         if len(head) < small:

@@ -75,9 +75,13 @@ def hash_texts(
         candidate = recent[place]
         earlier[row] = row
         recent[place] = row
-        if candidate >= 0 and hashes[candidate] == hashes[row] and lengths[candidate] == length:
-            if _are_equal(data, starts[candidate], data, start, length):
-                earlier[row] = candidate
+        if (
+            candidate >= 0
+            and hashes[candidate] == hashes[row]
+            and lengths[candidate] == length
+            and _are_equal(data, starts[candidate], data, start, length)
+        ):
+            earlier[row] = candidate
 
 
 @inlined_part
@@ -172,8 +176,9 @@ def number_texts(
     """Look up the texts that begin with the byte ``first``; ``numbers`` of other rows are not written.
 
     ``numbers[row]`` becomes ``base`` plus the number of the text; all ones for an absent one, unless
-    ``grows``: then it is appended. Precondition: there is room for all rows. ``firsts``
-    and ``earlier`` are those of ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
+    ``grows``: then it is appended. Precondition: there is room for all rows. ``firsts`` and ``earlier`` are
+    those of ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the
+    new size.
     """
     width = _bits(slots)
     mask = (np.uint64(1) << width) - np.uint64(1)
@@ -262,7 +267,9 @@ def _append(
     if head < number:
         begin = offsets[head]
         most = min(length, offsets[head + 1] - begin, MAX_SHARED)
-        while same + 8 <= most and _word(arena, np.uint64(begin + same)) == _word(data, np.uint64(start + same)):
+        while same + 8 <= most and _word(arena, np.uint64(begin + same)) == _word(
+            data, np.uint64(start + same)
+        ):
             same += 8
         while same < most and arena[np.uint64(begin + same)] == data[np.uint64(start + same)]:
             same += 1

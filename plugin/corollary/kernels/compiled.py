@@ -42,6 +42,8 @@ Flag = NDArray[np.bool_]
 class Kernel(Generic[Parameters, Result]):
     """A function that is compiled when its total input becomes large. ``plain`` is the uncompiled function.
 
+    ``allocates``: whether it makes arrays, see ``lean_kernel``.
+
     ``interim`` is the NumPy function that is called until then; without one, ``plain`` is called.
 
     Every kernel is compiled with ``nogil``, without ``fastmath``, and for one signature: writable
@@ -117,8 +119,11 @@ class Kernel(Generic[Parameters, Result]):
         import numba
 
         alone(_REGISTERING, _register_parts)
-        compiled: Any = numba.njit(cache=True, nogil=True, _nrt=self._allocates)(self.plain)
-        return compiled  # type: ignore[no-any-return]
+        njit: Any = numba.njit
+        compiled: Callable[Parameters, Result] = njit(cache=True, nogil=True, _nrt=self._allocates)(
+            self.plain
+        )
+        return compiled
 
 
 def _most_by_numpy() -> int:

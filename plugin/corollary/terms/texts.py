@@ -73,8 +73,8 @@ Item = TypeVar("Item", bound=np.generic)
 class Texts:
     """Rows of texts in a byte array, with their hashes: the argument of a look-up.
 
-    ``firsts``: the first byte of each text; 0 for an empty one, which is no text. ``earlier``: for each row, an
-    earlier row with the same text, or the row itself if none was noticed.
+    ``firsts``: the first byte of each text; 0 for an empty one, which is no text. ``earlier``: for each row,
+    an earlier row with the same text, or the row itself if none was noticed.
     """
 
     data: Bytes

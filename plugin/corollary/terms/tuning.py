@@ -18,8 +18,8 @@ million triples: look-ups take 0.52, 0.48 to 0.53 and 0.50 s with 0.6, this and 
 8.6 and 8.4 bytes a triple."""
 
 HASHES_AT_ONCE = 1 << 10
-"""Hashes that are computed before the slots of their texts are looked for, so that the processor waits for many
-slots at once. Not tuned: 4 KB."""
+"""Hashes that are computed before the slots of their texts are looked for, so that the processor waits for
+many slots at once. Not tuned: 4 KB."""
 
 GROWTH_OF_SLOTS = 1.5
 """Hash slots of a larger table, for each of the smaller one. Measured on these terms: to enter them again
