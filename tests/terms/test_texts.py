@@ -170,6 +170,17 @@ def test_texts_at_one_place_have_one_hash(rows: list[tuple[int, int]]) -> None:
     assert all(row <= place and strings[row] == strings[place] for place, row in enumerate(texts.earlier))
 
 
+def test_texts_that_differ_in_one_byte() -> None:
+    """At any place of texts of any length, which share what they can with the first of them."""
+    for length in range(1, 40):
+        same = "x" * length
+        others = [same[:place] + "y" + same[place + 1 :] for place in range(1, length)]
+        strings = [same, *others, same + "y"]
+        table = TextTable()
+        assert append(table, [*strings, *strings]) == [*range(len(strings))] * 2
+        assert table.strings(np.arange(len(strings))) == strings
+
+
 @given(st.lists(letters, max_size=30))
 def test_an_earlier_text_is_an_equal_one(strings: list[str]) -> None:
     earlier = Texts.of_strings(strings).earlier.tolist()
