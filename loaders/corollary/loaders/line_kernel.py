@@ -69,6 +69,10 @@ _BYTES_LOOKED_THROUGH = 256
 """Bytes in which the end of an IRI is looked for before it is looked up. Not tuned: longer than most IRIs."""
 
 
+_ROWS, _ODDS, _LINES, _TEXTS, _BYTES, _SUBJECT = range(6)
+"""Places in the counts of ``find_terms``. The last is that of the text that is the subject before."""
+
+
 @lean_kernel
 def find_terms(
     data: Bytes,
@@ -90,65 +94,78 @@ def find_terms(
     texts. A subject that is that of the plain statement before, and most IRIs that are not far behind the
     same IRI, get its number. An odd line gets as many rows as it may have statements, with empty texts of
     their own, and fills the next ``ABOUT_ODD`` numbers of ``odd``. ``counts`` becomes (rows, odd lines,
-    lines, texts, bytes): fewer bytes than the data have if ``places`` or ``odd`` has too little room.
+    lines, texts, bytes, .): fewer bytes than the data have if ``places`` or ``odd`` has too little room.
     Preconditions: ``starts`` and ``lengths`` have room for one text more than ``places``; ``recent`` has
-    ``RECENT_IRIS`` zeros, ``authority`` two.
+    ``RECENT_IRIS`` zeros, ``authority`` 2, ``counts`` 6.
     """
     starts[0] = lengths[0] = 0
+    counts[_TEXTS] = 1
     at: Place = 0
-    rows = odds = lines = 0
-    texts, subject = 1, np.int64(0)
-    while at < data.size and TERMS * rows < places.size and ABOUT_ODD * odds < odd.size:
-        begin, before, first, terms = at, texts, TERMS * rows, 0
-        places[first + 3] = 0
-        at = _after(data, at, _BLANK)
-        if _is_again(data, at, starts[subject], lengths[subject]):
-            places[first] = subject
-            terms = 1
-            at = _after(data, at + lengths[subject], _BLANK)
-        while terms < most_terms and at < data.size:
-            end = _bracket(data, at)
-            slot = _slot(data, end)
-            number = recent[slot]
-            if (
-                number >= texts
-                or lengths[number] != end - at
-                or not _is_same(data, at, starts[number], lengths[number])
-            ):
-                number = np.int64(0)
-                end = _term_end(data, at, terms, authority)
-            if end == NONE:
+    while at < data.size and TERMS * counts[_ROWS] < places.size and ABOUT_ODD * counts[_ODDS] < odd.size:
+        rows, texts = counts[_ROWS], counts[_TEXTS]
+        end = _line_end(data, at, most_terms, kept_terms, places, starts, lengths, authority, recent, counts)
+        if end == NONE:
+            end = _next_line(data, at)
+            counts[_ROWS] += _most_statements(data, at, end)
+            if TERMS * counts[_ROWS] > places.size:
                 break
-            if terms < kept_terms:
-                if number == 0:
-                    number = np.int64(texts)
-                    starts[number] = at
-                    lengths[number] = end - at - _implicit(data, at, end)
-                    texts += 1
-                    recent[slot] = number if slot > 0 else 0
-                places[first + terms] = number
-            terms += 1
-            at = _after(data, end, _BLANK)
-        end = _statement_end(data, at, terms)
-        if end != NONE:
-            if terms > 0:
-                subject = places[first]
-                rows += 1
-            at = end
-        else:
-            at = _next_line(data, at)
-            more = _most_statements(data, begin, at)
-            if TERMS * (rows + more) > places.size:
-                at = begin
-                break
-            place = ABOUT_ODD * odds
-            odd[place], odd[place + 1], odd[place + 2] = begin, at, rows
-            odd[place + 3], odd[place + 4] = more, lines
-            odds += 1
-            rows += more
-            texts = _add_empty(before, first, TERMS * rows, places, starts, lengths)
-        lines += 1
-    counts[0], counts[1], counts[2], counts[3], counts[4] = rows, odds, lines, texts, at
+            counts[_TEXTS] = _add_empty(texts, TERMS * rows, TERMS * counts[_ROWS], places, starts, lengths)
+            place = ABOUT_ODD * counts[_ODDS]
+            odd[place], odd[place + 1], odd[place + 2] = at, end, rows
+            odd[place + 3], odd[place + 4] = counts[_ROWS] - rows, counts[_LINES]
+            counts[_ODDS] += 1
+        counts[_LINES] += 1
+        at = end
+    counts[_BYTES] = at
+
+
+@inlined_part
+def _line_end(
+    data: Bytes,
+    at: Place,
+    most_terms: int,
+    kept_terms: int,
+    places: Places,
+    starts: Places,
+    lengths: Places,
+    authority: Places,
+    recent: Places,
+    counts: Places,
+) -> Place:
+    """The place after the plain line at ``at``, whose terms are added as by ``find_terms``.
+
+    ``NONE`` if the line is not plain: texts may have been added in vain.
+    """
+    first, subject, terms = TERMS * counts[_ROWS], counts[_SUBJECT], 0
+    places[first + 3] = 0
+    at = _after(data, at, _BLANK)
+    if _is_again(data, at, starts[subject], lengths[subject]):
+        places[first] = subject
+        terms = 1
+        at = _after(data, at + lengths[subject], _BLANK)
+    while terms < most_terms and at < data.size:
+        end = _bracket(data, at)
+        slot = _slot(data, end)
+        text = recent[slot]
+        if text >= counts[_TEXTS] or not _is_iri(data, at, end, starts[text], lengths[text]):
+            text = np.int64(0)
+            end = _term_end(data, at, terms, authority)
+        if end == NONE:
+            break
+        if terms < kept_terms:
+            if text == 0:
+                text = counts[_TEXTS]
+                starts[text], lengths[text] = at, end - at - _implicit(data, at, end)
+                recent[slot] = text if slot > 0 else 0
+                counts[_TEXTS] += 1
+            places[first + terms] = text
+        terms += 1
+        at = _after(data, end, _BLANK)
+    end = _statement_end(data, at, terms)
+    if end != NONE and terms > 0:
+        counts[_SUBJECT] = places[first]
+        counts[_ROWS] += 1
+    return end
 
 
 @part
@@ -159,6 +176,12 @@ def _add_empty(texts: int, first: int, last: int, places: Places, starts: Places
         starts[texts] = lengths[texts] = 0
         texts += 1
     return texts
+
+
+@inlined_part
+def _is_iri(data: Bytes, at: Place, end: Place, start: Place, length: Place) -> bool:
+    """Whether the bytes from ``at`` to ``end`` are the text that is at ``start`` and has a ``length``."""
+    return bool(end - at == length and _is_same(data, at, start, length))
 
 
 @inlined_part

@@ -88,10 +88,10 @@ def _terms_in(data: Bytes, terms: int, kept: int) -> tuple[Places, Places, Place
         odd: Places = np.empty(ABOUT_ODD * room, np.int64)
         authority: Places = np.zeros(2, np.int64)
         recent: Places = np.zeros(RECENT_IRIS, np.int64)
-        counts: Places = np.zeros(5, np.int64)
+        counts: Places = np.zeros(6, np.int64)
         with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
             find_terms(data, terms, kept, places, starts, lengths, odd, authority, recent, counts)
-        rows, odds, lines, texts, size = counts.tolist()
+        rows, odds, lines, texts, size, _ = counts.tolist()
         if size == data.size:
             return places[: TERMS * rows], starts[:texts], lengths[:texts], odd[: ABOUT_ODD * odds], lines
         room = int(np.count_nonzero((data == _LF) | (data == _CR))) + 1
