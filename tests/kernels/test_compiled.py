@@ -45,7 +45,7 @@ FUNCTIONS = [
 DECORATORS = {
     function.name: [ast.unparse(decorator) for decorator in function.decorator_list] for function in FUNCTIONS
 }
-PARTS = {name for name, decorators in DECORATORS.items() if decorators == ["part"]}
+PARTS = {name for name, decorators in DECORATORS.items() if decorators in (["part"], ["inlined_part"])}
 KERNELS = {function.name for function in FUNCTIONS} - PARTS
 
 
@@ -66,7 +66,9 @@ def test_there_are_kernels() -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 def test_a_kernel_stands_alone(function: ast.FunctionDef) -> None:
-    assert DECORATORS[function.name] in (["kernel"], [f"kernel_after(interim.{function.name})"], ["part"])
+    (decorator,) = DECORATORS[function.name]
+    kinds = "kernel", "lean_kernel", f"kernel_after(interim.{function.name})", "part", "inlined_part"
+    assert decorator in kinds
     body = ast.Module(function.body, [])
     calls = {ast.unparse(node.func) for node in ast.walk(body) if isinstance(node, ast.Call)}
     called = {name for name in calls if "." not in name}
@@ -105,8 +107,8 @@ def test_numba_is_asked_for_in_one_way_only() -> None:
             and ast.unparse(node.func).rpartition(".")[2] in ("jit", "njit", "vectorize", "guvectorize")
         ]
     (call,) = calls
-    options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-    assert options == {"cache": True, "nogil": True}
+    options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    assert options == {"cache": "True", "nogil": "True", "_nrt": "self._allocates"}
 
 
 class Counting(Kernel[[NDArray[np.int64], NDArray[np.int64]], str]):

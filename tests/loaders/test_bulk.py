@@ -217,3 +217,17 @@ def test_graphs_of_quads(tmp_path: Path, small: int) -> None:
 def test_names_of_graphs_are_no_terms_if_nobody_asks(tmp_path: Path) -> None:
     _, texts, _ = everything([written(tmp_path, "x.nq", QUADS)])
     assert "<x:g>" not in texts
+
+
+@pytest.mark.usefixtures("bulk")
+def test_a_term_that_names_a_graph_before(tmp_path: Path) -> None:
+    """If nobody asks for graphs, it is a term all the same, and no other one."""
+    lines = '<x:a> <x:p> <x:b> <x:g> .\n<x:g> <x:p> <x:h> <x:h> .\n<x:a> <x:p> "\\u0041" <x:h> .\n'
+    path = written(tmp_path, "x.nq", lines)
+    dictionary = TermDictionary()
+    columns = read([path], dictionary)
+    assert [dictionary.decode_all(row) for row in np.stack(columns, axis=1).tolist()] == [
+        ["<x:a>", "<x:p>", "<x:b>"],
+        ["<x:g>", "<x:p>", "<x:h>"],
+        ["<x:a>", "<x:p>", '"A"'],
+    ]

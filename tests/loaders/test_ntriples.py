@@ -21,7 +21,7 @@ from corollary.loaders import files, ntriples
 from corollary.loaders.documents import counted
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.line_kernel import find_terms
-from corollary.loaders.ntriples import parse_chunk, unsupported
+from corollary.loaders.ntriples import Statements, parse_chunk, unsupported
 
 Terms = list[tuple[str, ...]]
 
@@ -47,11 +47,16 @@ def found(content: bytes, format: RdfFormat) -> Terms | None:
     statements = parse_chunk(np.frombuffer(bytearray(content), np.uint8), format)
     if statements.bad:
         return None
+    return terms_of(statements)
+
+
+def terms_of(statements: Statements) -> Terms:
+    """The texts of each statement."""
     texts = statements.texts
     data = texts.data.tobytes()
     places = zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
     terms = [data[start : start + length].decode() for start, length in places]
-    return [tuple(terms[row : row + 4]) for row in range(0, len(terms), 4)]
+    return [tuple(terms[number] for number in row) for row in statements.places.reshape(-1, 4).tolist()]
 
 
 @pytest.mark.corpus
@@ -165,15 +170,15 @@ def test_never_another_result_than_pyoxigraphs(content: bytes, format: RdfFormat
     assert found(content, format) == expected(content, format)
 
 
-def test_a_subject_that_repeats_has_one_place() -> None:
-    """Also behind a line that is no plain one; another subject with the same beginning has its own place."""
+def test_a_subject_that_repeats_is_one_text() -> None:
+    """Also behind a line that is no plain one; another subject with the same beginning has its own text."""
     subjects = [b"<x:a>", b"<x:a>", b"<x:a>", b"<x:ab>", b"<x:a>", b"_:a", b"_:a", b"_:a1"]
     lines = [b"%s <x:p%d> <x:o> ." % (subject, number) for number, subject in enumerate(subjects)]
     lines.insert(2, b'<x:a> <x:p> "\\u0041" .')
     content = b"\n".join(lines)
     assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
-    starts = parse_chunk(np.frombuffer(bytearray(content), np.uint8)).texts.starts[::4].tolist()
-    assert [starts.index(start) for start in starts] == [0, 0, 2, 0, 4, 5, 6, 6, 8]
+    numbers = parse_chunk(np.frombuffer(bytearray(content), np.uint8)).places[::4].tolist()
+    assert [numbers.index(number) for number in numbers] == [0, 0, 2, 0, 4, 5, 6, 6, 8]
 
 
 def test_every_character() -> None:
@@ -198,6 +203,55 @@ def test_every_character() -> None:
         gone = {line.line for line in bad}
         content = "".join(line for number, line in enumerate(lines, 1) if number not in gone).encode()
         assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+
+
+def test_every_byte_at_every_place_of_a_word() -> None:
+    """Words of eight bytes are looked at together, wherever a byte stands in them."""
+    for before in range(9):
+        some, more = b"a" * before, b"b" * (8 - before)
+        for byte in range(256):
+            character = bytes([byte])
+            for term in (b"<http://a.b/%s%s%s>", b'"%s%s%s"', b"<x:%s%s%s>"):
+                content = b"<x:a> <x:b> " + term % (some, character, more) + b" .\n"
+                assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES), content
+
+
+def test_bytes_that_are_no_utf8() -> None:
+    """A sequence that is cut off, too long for its character, half of a pair, or too large."""
+    seconds = (0x2E, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
+    for first in range(0x80, 0x100):
+        for second in seconds:
+            for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf", b"\x80\x2e", b"\x2e\x80"):
+                for term in (b'"x%sy"', b"<x:%sy>"):
+                    content = b"<x:a> <x:b> " + term % (bytes([first, second]) + rest) + b" .\n"
+                    assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+
+
+def test_lines_that_are_parsed_one_by_one() -> None:
+    """Their statements stand where the lines do, also several of one, and texts that are longer than it."""
+    lines = [
+        b"<x:a> <x:p> <x:a> .",
+        b'<x:a> <x:p> "\\u0041" .\r<x:b> <x:p> "\\u0042" .\r# none',
+        b"<x:a> <x:p> <x:b> .",
+        b'<x:a> <x:p> "' + b"\t" * 30 + b'" .',
+        b"# \xc3\xa9",
+        b"<x:a> <x:p> <x:c> .",
+    ]
+    content = b"\n".join(lines) + b"\n"
+    terms = found(content, RdfFormat.N_TRIPLES)
+    assert terms == expected(content, RdfFormat.N_TRIPLES)
+    assert [line[2] for line in terms or ()] == [
+        "<x:a>", '"A"', '"B"', "<x:b>", '"' + "\\t" * 30 + '"', "<x:c>"
+    ]  # fmt: skip
+
+
+def test_graphs_that_nobody_asks_for() -> None:
+    content = b"<x:a> <x:p> <x:b> <x:g> .\n<x:g> <x:p> <x:\\u00E9> <x:h> .\n<x:g> <x:p> <x:b> .\n"
+    data = np.frombuffer(bytearray(content), np.uint8)
+    statements = parse_chunk(data, RdfFormat.N_QUADS, graphs=False)
+    assert terms_of(statements) == [
+        ("<x:a>", "<x:p>", "<x:b>", ""), ("<x:g>", "<x:p>", "<x:é>", ""), ("<x:g>", "<x:p>", "<x:b>", "")
+    ]  # fmt: skip
 
 
 @pytest.fixture

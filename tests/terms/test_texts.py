@@ -149,24 +149,36 @@ def test_python_and_machine_code_hash_alike() -> None:
     texts = Texts.of_strings([*strings, "x2345679", *strings])
     results = []
     for function in (kernels.hash_texts.plain, kernels.hash_texts.compile()):
-        hashes, earlier = np.zeros(11, np.uint32), np.zeros(11, np.int64)
+        firsts, hashes, earlier = np.ones(11, np.uint8), np.zeros(11, np.uint32), np.zeros(11, np.int64)
         with np.errstate(over="ignore"):
-            function(texts.data, texts.starts, texts.lengths, 1, hashes, earlier, np.full(4096, -1))
+            function(texts.data, texts.starts, texts.lengths, firsts, hashes, earlier, np.full(4096, -1))
+        assert firsts.tolist() == [ord(text[0]) if text else 0 for text in (*strings, "x", *strings)]
         results.append((hashes.tolist(), earlier.tolist()))
     assert results[0] == results[1]
     assert len(set(results[0][0])) == 6
     assert results[0][1] == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30), st.integers(1, 4))
-def test_texts_at_one_place_have_one_hash(rows: list[tuple[int, int]], width: int) -> None:
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
+def test_texts_at_one_place_have_one_hash(rows: list[tuple[int, int]]) -> None:
     """Whatever places the rows have, hashes are those of texts one by one, and an earlier text is equal."""
     data = np.frombuffer(bytearray(b"abababababab"), np.uint8)
     starts, lengths = (np.array([row[end] for row in rows], np.int64) for end in (0, 1))
-    texts = Texts.of(data, starts, lengths, width)
+    texts = Texts.of(data, starts, lengths)
     strings = [data[start : start + length].tobytes().decode() for start, length in rows]
     assert texts.hashes.tolist() == [int(Texts.of_strings([string]).hashes[0]) for string in strings]
     assert all(row <= place and strings[row] == strings[place] for place, row in enumerate(texts.earlier))
+
+
+def test_texts_that_differ_in_one_byte() -> None:
+    """At any place of texts of any length, which share what they can with the first of them."""
+    for length in range(1, 40):
+        same = "x" * length
+        others = [same[:place] + "y" + same[place + 1 :] for place in range(1, length)]
+        strings = [same, *others, same + "y"]
+        table = TextTable()
+        assert append(table, [*strings, *strings]) == [*range(len(strings))] * 2
+        assert table.strings(np.arange(len(strings))) == strings
 
 
 @given(st.lists(letters, max_size=30))

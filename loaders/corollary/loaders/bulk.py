@@ -58,16 +58,12 @@ class Numbering:
             self._skipped.append(placed)
         self._lines += statements.lines
         texts = statements.texts
-        if self._graph is None:
-            texts.lengths[_GRAPH::TERMS] = 0  # an empty text gets no id
         ids: Ids = np.empty(texts.starts.size, np.uint32)
+        ids[0] = self._graph or 0
         self._dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
         self._blank_nodes.encode(texts, ids)
-        rows = ids.reshape(-1, TERMS)
-        if self._graph is None:
-            return rows[:, :_GRAPH]
-        rows[texts.lengths[_GRAPH::TERMS] == 0, _GRAPH] = self._graph
-        return rows
+        columns = statements.places.reshape(-1, TERMS).T
+        return ids.take(columns[:_GRAPH] if self._graph is None else columns).T
 
 
 class _BlankNodes:
@@ -81,7 +77,7 @@ class _BlankNodes:
 
     def encode(self, texts: Texts, ids: Ids) -> None:
         """Write the ids of the blank nodes among ``texts`` into ``ids``."""
-        is_label = (texts.data[texts.starts] == _UNDERSCORE) & (texts.lengths > 0)
+        is_label = texts.firsts == _UNDERSCORE
         if not is_label.any():
             return
         known = len(self._labels)

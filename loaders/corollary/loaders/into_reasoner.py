@@ -201,7 +201,7 @@ def read_documents(
         )  # fmt: skip
 
     gathering = Gathering()
-    for rows in in_turn(documents, read, progress, by_others):
+    for rows in in_turn(documents, read, progress, by_others, graphs=True):
         check()
         gathering.add(rows)
     return Loaded(gathering.facts(), prefixes)

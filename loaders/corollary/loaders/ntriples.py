@@ -14,17 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyoxigraph
-from numpy.typing import NDArray
 from pyoxigraph import RdfFormat
 
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.language.errors import InputError
 from corollary.loaders.documents import reason_of, syntax_error
-from corollary.loaders.line_kernel import TERMS, find_terms
+from corollary.loaders.line_kernel import ABOUT_ODD, RECENT_IRIS, TERMS, find_terms
+from corollary.loaders.tuning import BYTES_PER_SHORT_LINE
 from corollary.terms.texts import Texts
 
-_LF = 10
-_LAST_ASCII = 127
+_LF, _CR = b"\n\r"
 
 _LINE_END = b"\r\n"
 
@@ -46,85 +45,115 @@ class BadLine:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a chunk in order, ``TERMS`` texts each: subject, predicate, object, graph.
+    """The statements of a chunk in order: ``places`` has ``TERMS`` numbers of texts for each of them.
 
-    The graph's text is empty for a triple. ``lines`` is the number of lines. The line numbers of ``bad``
-    count from 1 within the chunk.
+    They are subject, predicate, object and graph. The text of number 0 is empty: the graph of a triple.
+    ``lines`` is the number of lines. The line numbers of ``bad`` count from 1 within the chunk.
     """
 
     texts: Texts
+    places: Places
     lines: int
     bad: list[BadLine]
 
     def __len__(self) -> int:
-        return self.texts.starts.size // TERMS
+        return self.places.size // TERMS
 
 
-def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str = "") -> Statements:
-    """Parse a chunk. Precondition: ``data`` is a writable uint8 array of whole lines."""
-    most = int(np.count_nonzero(data == _LF)) + 1
-    starts: Places = np.empty(TERMS * most, np.int64)
-    lengths: Places = np.empty(TERMS * most, np.int64)
-    odd: Places = np.empty(TERMS * most, np.int64)
-    counts: Places = np.zeros(3, np.int64)
-    find_terms(data, _is_utf8(data), 4 if format == RdfFormat.N_QUADS else 3, starts, lengths, odd, counts)
-    statements, odd_lines, lines = counts.tolist()
-    texts = (data, starts[: TERMS * statements], lengths[: TERMS * statements])
-    bad: list[BadLine] = []
-    if odd_lines:
-        careful = _Careful(data, format, name)
-        for begin, end, row, line in odd[: TERMS * odd_lines].reshape(-1, TERMS).tolist():
-            careful.read(begin, end, row, line)
-        texts, bad = careful.joined(*texts), careful.bad
-    return Statements(Texts.of(*texts, TERMS), lines, bad)
+def parse_chunk(
+    data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str = "", *, graphs: bool = True
+) -> Statements:
+    """Parse a chunk. Without ``graphs``, quads become triples.
+
+    Precondition: ``data`` is a writable uint8 array of whole lines, of which the caller has no further use.
+    """
+    terms = TERMS if format == RdfFormat.N_QUADS else TERMS - 1
+    kept = TERMS if graphs else TERMS - 1
+    places, starts, lengths, odd, lines = _terms_in(data, terms, kept)
+    if not odd.size:
+        return Statements(Texts.of(data, starts, lengths), places, lines, [])
+    careful = _Careful(data, format, name, kept)
+    for begin, end, row, rows, line in odd.reshape(-1, ABOUT_ODD).tolist():
+        careful.read(begin, end, row, rows, line)
+    return Statements(careful.texts(places, starts, lengths), careful.statements(places), lines, careful.bad)
 
 
-def _is_utf8(data: Bytes) -> bool:
-    if data.size and data.max() > _LAST_ASCII:
-        try:
-            str(data.data, "utf-8")
-        except UnicodeDecodeError:
-            return False
-    return True
+def _terms_in(data: Bytes, terms: int, kept: int) -> tuple[Places, Places, Places, Places, int]:
+    """``places``, ``starts``, ``lengths`` and ``odd`` of ``find_terms``, and the number of lines."""
+    room = data.size // BYTES_PER_SHORT_LINE + 1
+    while True:
+        places: Places = np.empty(TERMS * room, np.int64)
+        starts: Places = np.empty(TERMS * room + 1, np.int64)
+        lengths: Places = np.empty(TERMS * room + 1, np.int64)
+        odd: Places = np.empty(ABOUT_ODD * room, np.int64)
+        authority: Places = np.zeros(2, np.int64)
+        recent: Places = np.zeros(RECENT_IRIS, np.int64)
+        counts: Places = np.zeros(6, np.int64)
+        with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
+            find_terms(data, terms, kept, places, starts, lengths, odd, authority, recent, counts)
+        rows, odds, lines, texts, size, _ = counts.tolist()
+        if size == data.size:
+            return places[: TERMS * rows], starts[:texts], lengths[:texts], odd[: ABOUT_ODD * odds], lines
+        room = int(np.count_nonzero((data == _LF) | (data == _CR))) + 1
 
 
 class _Careful:
-    """Parses odd lines one by one with pyoxigraph, and appends their canonical texts to the chunk's bytes."""
+    """Parses the odd lines of a chunk one by one with pyoxigraph, and fills the rows that they have."""
 
-    def __init__(self, data: Bytes, format: RdfFormat, name: str) -> None:
+    def __init__(self, data: Bytes, format: RdfFormat, name: str, kept_terms: int) -> None:
         self._data = data
         self._format = format
         self._name = name
-        self._texts: list[bytes] = []
+        self._kept_terms = kept_terms
         self._rows: list[int] = []
+        self._empty_rows: list[int] = []
+        self._starts: list[int] = []
+        self._lengths: list[int] = []
+        self._behind = [data]
         self.bad: list[BadLine] = []
 
-    def read(self, begin: int, end: int, row: int, line: int) -> None:
-        """Parse the bytes from ``begin`` to ``end``.
+    def read(self, begin: int, end: int, row: int, rows: int, line: int) -> None:
+        """Parse the bytes from ``begin`` to ``end``, a line with ``line`` lines before it.
 
-        ``row`` is the number of plain statements before the line, ``line`` the number of lines before it.
+        Its statements have ``rows`` rows, from ``row`` on. Their texts are written over the line, if they are
+        not longer.
         """
         found = parse_line(self._data[begin:end].tobytes(), self._format, self._name, line + 1)
         if isinstance(found, BadLine):
             self.bad.append(found)
-            return
-        for quad in found:
-            self._texts += [
-                b"" if isinstance(term, pyoxigraph.DefaultGraph) else str(term).encode() for term in quad
-            ]
-            self._rows.append(row)
+            found = []
+        self._rows += range(row, row + len(found))
+        self._empty_rows += range(row + len(found), row + rows)
+        texts = [self._text(term, place) for quad in found for place, term in enumerate(quad)]
+        content: Bytes = np.frombuffer(b"".join(texts), np.uint8)
+        if content.size <= end - begin:
+            self._data[begin : begin + content.size] = content
+        else:
+            begin = sum([data.size for data in self._behind])
+            self._behind.append(content)
+        for text in texts:
+            self._starts.append(begin if text else 0)
+            self._lengths.append(len(text))
+            begin += len(text)
 
-    def joined(self, data: Bytes, starts: Places, lengths: Places) -> tuple[Bytes, Places, Places]:
-        """The plain statements, with those of the odd lines inserted in document order."""
-        more: Places = np.fromiter(map(len, self._texts), np.int64, len(self._texts))
-        behind = np.frombuffer(b"".join(self._texts), np.uint8)
-        begins = np.where(more > 0, data.size + np.cumsum(more) - more, 0)  # position 0 for empty texts
-        return np.concatenate((data, behind)), self._inserted(starts, begins), self._inserted(lengths, more)
+    def _text(self, term: object, place: int) -> bytes:
+        is_left_out = place >= self._kept_terms or isinstance(term, pyoxigraph.DefaultGraph)
+        return b"" if is_left_out else str(term).encode()
 
-    def _inserted(self, places: Places, more: Places) -> Places:
-        rows: NDArray[np.int64] = np.insert(
-            places.reshape(-1, TERMS), self._rows, more.reshape(-1, TERMS), axis=0
-        )
+    def texts(self, places: Places, starts: Places, lengths: Places) -> Texts:
+        """The texts of all lines. Fills the rows of the odd ones."""
+        rows = places.reshape(-1, TERMS)
+        numbers = rows[self._rows].reshape(-1)
+        starts[numbers], lengths[numbers] = self._starts, self._lengths
+        rows[self._rows] = np.where(lengths[numbers] > 0, numbers, 0).reshape(-1, TERMS)
+        data = np.concatenate(self._behind) if len(self._behind) > 1 else self._data
+        return Texts.of(data, starts, lengths)
+
+    def statements(self, places: Places) -> Places:
+        """The rows that have a statement."""
+        if not self._empty_rows:
+            return places
+        rows: Places = np.delete(places.reshape(-1, TERMS), self._empty_rows, axis=0)
         return rows.reshape(-1)
 
 
@@ -134,7 +163,7 @@ def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[
     column = 1
     try:
         quads = list(pyoxigraph.parse(content, format))
-        reason = next(filter(None, (unsupported(term) for quad in quads for term in quad)), "")
+        reason = next(filter(None, [unsupported(quad.object) for quad in quads]), "")
         if not reason:
             return quads
     except SyntaxError as error:

@@ -6,6 +6,7 @@ Without this, all threads but one would wait at the end of every document, and t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -33,12 +34,12 @@ class _ParsedChunk(NamedTuple):
 class ReadAhead:
     """The statements of documents, chunk by chunk. Threads read and parse them ahead: see ``parsed_ahead``.
 
-    Precondition: the documents can be opened without waiting for another program, as files can. Close this
-    object when it is left: the threads end then.
+    Without ``graphs``, quads become triples. Precondition: the documents can be opened without waiting for
+    another program, as files can. Close this object when it is left: the threads end then.
     """
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._parsed = parsed_ahead(_chunks(documents), _parsed_chunk)
+    def __init__(self, documents: Sequence[Document], *, graphs: bool) -> None:
+        self._parsed = parsed_ahead(_chunks(documents), partial(_parsed_chunk, graphs))
         self._numbers = count()
         self._waiting: _ParsedChunk | None = None
 
@@ -69,6 +70,7 @@ def _chunks(documents: Sequence[Document]) -> Iterator[_Chunk]:
                 yield _Chunk(number, document, content, raw.tell())
 
 
-def _parsed_chunk(chunk: _Chunk) -> _ParsedChunk:
+def _parsed_chunk(graphs: bool, chunk: _Chunk) -> _ParsedChunk:
     document = chunk.document
-    return _ParsedChunk(chunk.number, parse_chunk(chunk.content, document.format, document.name), chunk.place)
+    statements = parse_chunk(chunk.content, document.format, document.name, graphs=graphs)
+    return _ParsedChunk(chunk.number, statements, chunk.place)

@@ -150,7 +150,9 @@ def _rows(
     def read(document: Document, small: int, ahead: ReadAhead | None) -> Iterator[tuple[Ids, int]]:
         return document_rows(document, dictionary, skipped=skipped, small=small, ahead=ahead)
 
-    return chain(data_set_rows(filter(is_encoded, paths), dictionary), in_turn(documents, read, progress))
+    return chain(
+        data_set_rows(filter(is_encoded, paths), dictionary), in_turn(documents, read, progress, graphs=False)
+    )
 
 
 def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDictionary) -> Iterator[Ids]:
@@ -173,11 +175,17 @@ The other arguments are the parameters ``small`` and ``ahead`` of ``document_row
 
 
 def in_turn(
-    documents: Sequence[Document], read: Reader, progress: Progress | None, others: Collection[str] = ()
+    documents: Sequence[Document],
+    read: Reader,
+    progress: Progress | None,
+    others: Collection[str] = (),
+    *,
+    graphs: bool,
 ) -> Iterator[Ids]:
     """Yield the rows of several documents, and report progress.
 
-    ``others``: the names of documents that ``read`` does not read by ``document_rows``. Raises InputError for
+    ``others``: the names of documents that ``read`` does not read by ``document_rows``. ``graphs``: whether
+    ``read`` gives the graphs of statements. Raises InputError for
     a missing document before the first document is read.
     """
     sizes = [document.size() for document in documents]
@@ -201,7 +209,10 @@ def in_turn(
 
     for are_ahead, some in groupby(zip(documents, sizes, strict=True), may_be_ahead):
         run = list(some)
-        with closing(ReadAhead([d for d, _ in run])) if are_ahead and run[1:] else nullcontext() as ahead:
+        ahead_of = (
+            closing(ReadAhead([d for d, _ in run], graphs=graphs)) if are_ahead and run[1:] else nullcontext()
+        )
+        with ahead_of as ahead:
             for document, size in run:
                 for rows, bytes_read in read(document, small, ahead):
                     yield rows
@@ -258,7 +269,7 @@ def line_rows(
         for statements, bytes_read in ahead.of_next():
             yield numbering.rows(statements), bytes_read
         return
-    parse = partial(parse_chunk, format=document.format, name=document.name)
+    parse = partial(parse_chunk, format=document.format, name=document.name, graphs=terms.graph is not None)
     with document.streamed() as (raw, stream):
         head = stream.read(small)
         if len(head) < small:

@@ -17,6 +17,11 @@ BYTES_PER_CHUNK = 1 << 21
 """Size of a chunk in bytes: small enough to stay in a cache while it is parsed, and so large that threads
 rarely wait for each other (measured with two: 3.1 s for 2 GB, against 4.0 s with half of it)."""
 
+BYTES_PER_SHORT_LINE = 48
+"""Bytes of a chunk for each line that there is room for at first. If there are more lines, they are counted,
+and the chunk is parsed again. Measured: to count lines takes 20 ns each, to parse one 100. Lines of
+universities have 159 bytes, of an encyclopaedia 176."""
+
 BYTES_LOOKED_THROUGH = 1 << 12
 """Bytes in which the end of the last line of a chunk is looked for at a time, from behind. Not tuned: longer
 than most lines, and far shorter than a chunk."""

@@ -118,9 +118,10 @@ class MappedTextTable(TextTable):
         if self._slots is not None or self._is_whole() or SLOTS_PER_FIND * texts.starts.size > self._size:
             super().look_up(texts, first, base, numbers)
             return
-        rows = zip(texts.starts.tolist(), texts.lengths.tolist(), texts.hashes.tolist(), strict=True)
-        for row, (start, length, hash_) in enumerate(rows):
-            if length and texts.data[start] == first:
+        columns = texts.starts, texts.lengths, texts.firsts, texts.hashes
+        rows = zip(*[column.tolist() for column in columns], strict=True)
+        for row, (start, length, its_first, hash_) in enumerate(rows):
+            if its_first == first:
                 number = self._found(hash_, texts.data[start : start + length].tobytes())
                 numbers[row] = ABSENT if number is None else base + number
 

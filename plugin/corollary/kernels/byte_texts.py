@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel, part
+from corollary.kernels.compiled import inlined_part, lean_kernel, part
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 
 Place = int | np.int64
@@ -48,80 +48,119 @@ ENDING_PLACES[FIRST_CODE + 1 :] = np.cumsum([len(ending) for ending in ENDINGS])
 _QUOTE = ord('"')
 
 
-@kernel
+@lean_kernel
 def hash_texts(
     data: Bytes,
     starts: Places,
     lengths: Places,
-    width: int,
+    firsts: Bytes,
     hashes: Hashes,
     earlier: Places,
     recent: Places,
 ) -> None:
     """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with an earlier row of the same text.
 
-    A text at the same place as the one ``width`` rows before is not looked at again.
+    ``firsts`` gets the first byte of every text, 0 of an empty one.
+
     ``recent`` is a direct-mapped cache of rows by hash. Precondition: its length is a power of two, all -1.
     ``earlier[row]`` becomes the cached row if that row has the same text, else ``row``. Some repetitions
     are therefore missed.
     """
     last_place = recent.size - 1
     for row in range(starts.size):
-        length = lengths[row]
-        above = row - width
-        if above >= 0 and starts[above] == starts[row] and lengths[above] == length:
-            hashes[row] = hashes[above]
-            earlier[row] = earlier[above]
-            continue
-        hashes[row] = _hash(data, starts[row], length)
+        start, length = starts[row], lengths[row]
+        hashes[row] = _hash(data, start, length)
+        firsts[row] = data[start] if length > 0 else 0
         place = hashes[row] & last_place
         candidate = recent[place]
         earlier[row] = row
         recent[place] = row
-        if candidate >= 0 and hashes[candidate] == hashes[row] and lengths[candidate] == length:
-            one = starts[row]
-            other = starts[candidate]
-            differing = np.uint8(0)
-            for position in range(length):
-                differing |= data[np.uint64(one + position)] ^ data[np.uint64(other + position)]
-            if differing == 0:
-                earlier[row] = candidate
+        if (
+            candidate >= 0
+            and hashes[candidate] == hashes[row]
+            and lengths[candidate] == length
+            and _are_equal(data, starts[candidate], data, start, length)
+        ):
+            earlier[row] = candidate
 
 
-@part
+@inlined_part
 def _hash(data: Bytes, start: Place, length: Place) -> np.uint32:
     """A 32-bit hash of a text."""
     factor = np.uint64(0x9E3779B97F4A7C15)
     at = np.uint64(start)
     mixed = np.uint64(length) * factor
     for _ in range(length >> 3):
-        word = (
-            np.uint64(data[at])
-            | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
-            | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
-            | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
-            | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
-            | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
-            | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
-            | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
-        )
-        mixed = (mixed ^ word) * factor
+        mixed = (mixed ^ _word(data, at)) * factor
         mixed ^= mixed >> np.uint64(32)
         at += np.uint64(8)
+    rest = np.uint64(length & 7)
     word = np.uint64(0)
-    for _ in range(length & 7):
-        word = word << np.uint64(8) | np.uint64(data[at])
-        at += np.uint64(1)
+    if length < 8:
+        for _ in range(rest):
+            word = word << np.uint64(8) | np.uint64(data[at])
+            at += np.uint64(1)
+    else:  # the last bytes, the first of them highest
+        at = np.uint64(start + length - 1)
+        word = (
+            np.uint64(data[at])
+            | np.uint64(data[at - np.uint64(1)]) << np.uint64(8)
+            | np.uint64(data[at - np.uint64(2)]) << np.uint64(16)
+            | np.uint64(data[at - np.uint64(3)]) << np.uint64(24)
+            | np.uint64(data[at - np.uint64(4)]) << np.uint64(32)
+            | np.uint64(data[at - np.uint64(5)]) << np.uint64(40)
+            | np.uint64(data[at - np.uint64(6)]) << np.uint64(48)
+            | np.uint64(data[at - np.uint64(7)]) << np.uint64(56)
+        ) & ((np.uint64(1) << (np.uint64(8) * rest)) - np.uint64(1))
     mixed = (mixed ^ word) * factor
     mixed ^= mixed >> np.uint64(29)
     return np.uint32((mixed * factor) >> np.uint64(32))
 
 
-@kernel
+@inlined_part
+def _word(data: Bytes, at: np.uint64) -> np.uint64:
+    """The eight bytes from ``at`` on, the first of them lowest."""
+    return (
+        np.uint64(data[at])
+        | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
+        | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
+        | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
+        | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
+        | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
+        | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
+        | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
+    )
+
+
+@inlined_part
+def _are_equal(one: Bytes, start: Place, other: Bytes, place: Place, length: Place) -> bool:
+    """Whether a number of bytes of ``one``, from ``start`` on, are those of ``other`` from ``place`` on."""
+    differing = np.uint64(0)
+    here, there = np.uint64(start), np.uint64(place)
+    if length < 8:
+        if start + 8 <= one.size and place + 8 <= other.size:
+            few = (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
+            return bool((_word(one, here) ^ _word(other, there)) & few == 0)
+        for _ in range(length):
+            differing |= np.uint64(one[here] ^ other[there])
+            here += np.uint64(1)
+            there += np.uint64(1)
+        return bool(differing == 0)
+    for _ in range((length - 1) >> 3):
+        differing |= _word(one, here) ^ _word(other, there)
+        here += np.uint64(8)
+        there += np.uint64(8)
+    last = np.uint64(length - 8)  # may overlap what was compared
+    differing |= _word(one, np.uint64(start) + last) ^ _word(other, np.uint64(place) + last)
+    return bool(differing == 0)
+
+
+@lean_kernel
 def number_texts(
     data: Bytes,
     starts: Places,
     lengths: Places,
+    firsts: Bytes,
     hashes: Hashes,
     earlier: Places,
     first: int,
@@ -137,18 +176,19 @@ def number_texts(
     """Look up the texts that begin with the byte ``first``; ``numbers`` of other rows are not written.
 
     ``numbers[row]`` becomes ``base`` plus the number of the text; all ones for an absent one, unless
-    ``grows``: then it is appended. Precondition: there is room for all rows. ``earlier`` is that of
-    ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
+    ``grows``: then it is appended. Precondition: there is room for all rows. ``firsts`` and ``earlier`` are
+    those of ``hash_texts``. Texts from ``size`` on, which another thread appends, are skipped. Returns the
+    new size.
     """
     width = _bits(slots)
     mask = (np.uint64(1) << width) - np.uint64(1)
     for row in range(starts.size):
-        start, length = starts[row], lengths[row]
-        if length == 0 or data[start] != first:
+        if firsts[row] != first:
             continue
         if earlier[row] < row:
             numbers[row] = numbers[earlier[row]]
             continue
+        start, length = starts[row], lengths[row]
         tag = _tag(hashes[row], width)
         place, number = _first_slot(hashes[row], slots), np.int64(-1)
         while slots[place] != 0:
@@ -167,7 +207,7 @@ def number_texts(
     return size
 
 
-@part
+@inlined_part
 def _is_text(
     number: np.int64,
     offsets: Places,
@@ -187,28 +227,23 @@ def _is_text(
     own = end - begin
     if own + same + last - first != length:
         return False
-    differing = np.uint8(0)
-    for position in range(own):
-        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + same + position)]
-    for position in range(last - first):
-        differing |= ENDING_BYTES[first + position] ^ data[np.uint64(start + same + own + position)]
-    if same:
-        begin = offsets[number - number % TEXTS_PER_HEAD]
-        for position in range(same):
-            differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
-    return bool(differing == 0)
+    if not _are_equal(arena, begin, data, start + same, own):
+        return False
+    if last > first and not _are_equal(ENDING_BYTES, first, data, start + same + own, last - first):
+        return False
+    return same == 0 or _are_equal(arena, offsets[number - number % TEXTS_PER_HEAD], data, start, same)
 
 
-@part
+@inlined_part
 def _code(begin: Place, end: Place, arena: Bytes) -> np.int64:
     """The last byte of ``arena[begin:end]``, which may be the code of an ending. 0 if there is no byte."""
     return np.int64(arena[np.uint64(end - 1)]) if end > begin else np.int64(0)
 
 
-@part
+@inlined_part
 def _code_of(data: Bytes, start: Place, length: Place) -> np.int64:
     """The code of the ending of a text, which has more bytes than that; 0 without such an ending."""
-    if length and data[start] == _QUOTE:
+    if length and data[start] == _QUOTE and data[start + length - 1] != _QUOTE:
         for code in range(FIRST_CODE, 256):
             first, position = ENDING_PLACES[code], ENDING_PLACES[code + 1] - 1
             begin = start + length - 1 - position + first
@@ -220,7 +255,7 @@ def _code_of(data: Bytes, start: Place, length: Place) -> np.int64:
     return np.int64(0)
 
 
-@part
+@inlined_part
 def _append(
     number: Place, offsets: Places, shared: Bytes, arena: Bytes, data: Bytes, start: Place, length: Place
 ) -> None:
@@ -232,6 +267,10 @@ def _append(
     if head < number:
         begin = offsets[head]
         most = min(length, offsets[head + 1] - begin, MAX_SHARED)
+        while same + 8 <= most and _word(arena, np.uint64(begin + same)) == _word(
+            data, np.uint64(start + same)
+        ):
+            same += 8
         while same < most and arena[np.uint64(begin + same)] == data[np.uint64(start + same)]:
             same += 1
     shared[number] = same
@@ -260,7 +299,7 @@ def _decode(number: Place, offsets: Places, shared: Bytes, arena: Bytes, texts: 
     return _end(begin, begin + length, arena, texts, place + same + length)
 
 
-@part
+@inlined_part
 def _end(begin: Place, end: Place, arena: Bytes, texts: Bytes, place: Place) -> Place:
     """If ``arena[begin:end]`` ends with a code, write its ending over it, which ends before ``place``.
 
@@ -298,7 +337,7 @@ def _first_slot(hashed: np.uint32, slots: Slots) -> np.int64:
     return np.int64((np.uint64(hashed) * np.uint64(slots.size)) >> np.uint64(32))
 
 
-@kernel
+@lean_kernel
 def append_texts(
     data: Bytes, lengths: Places, offsets: Places, shared: Bytes, arena: Bytes, size: int
 ) -> int:
@@ -313,15 +352,23 @@ def append_texts(
     return size + lengths.size
 
 
-@kernel
-def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, start: int, end: int) -> None:
+@lean_kernel
+def enter_slots(
+    offsets: Places,
+    shared: Bytes,
+    arena: Bytes,
+    slots: Slots,
+    text: Bytes,
+    hashes: Hashes,
+    start: int,
+    end: int,
+) -> None:
     """Fill free ``slots`` with the texts from number ``start`` to ``end``.
 
-    Preconditions: there are more slots than texts; ``start`` is the number of a head.
+    Preconditions: there are more slots than texts; ``start`` is the number of a head; ``text`` has room for
+    each of the texts, and ``MAX_ENDING`` bytes more; ``hashes`` has room.
     """
     width = _bits(slots)
-    text = np.empty(1024, np.uint8)
-    hashes = np.empty(1024, np.uint32)
     for first in range(start, end, hashes.size):
         count = min(hashes.size, end - first)
         known: Place = 0  # bytes of the head in ``text``: texts one after the other share about as many
@@ -330,9 +377,6 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, star
             begin = offsets[number]
             length = offsets[number + 1] - begin
             same = np.int64(shared[number])
-            if same + length + MAX_ENDING > text.size:
-                text = np.empty(2 * (same + length + MAX_ENDING), np.uint8)
-                known = 0
             head = offsets[number - number % TEXTS_PER_HEAD]
             for position in range(known if number % TEXTS_PER_HEAD else 0, same):
                 text[np.uint64(position)] = arena[np.uint64(head + position)]
@@ -350,7 +394,7 @@ def enter_slots(offsets: Places, shared: Bytes, arena: Bytes, slots: Slots, star
             slots[place] = np.uint32(_tag(hashes[row], width) << width | np.uint64(first + row + 1))
 
 
-@kernel
+@lean_kernel
 def decode_texts(
     offsets: Places, shared: Bytes, arena: Bytes, numbers: Places, places: Places, texts: Bytes
 ) -> None:
@@ -359,7 +403,7 @@ def decode_texts(
         _decode(numbers[row], offsets, shared, arena, texts, places[row])
 
 
-@kernel
+@lean_kernel
 def decode_in_parts(
     offsets: Places,
     shared: Bytes,
@@ -396,7 +440,7 @@ def decode_in_parts(
         ends[row + 1] = max(last - 1, start)
 
 
-@kernel
+@lean_kernel
 def gather_texts(arena: Bytes, starts: Places, lengths: Places, places: Places, texts: Bytes) -> None:
     """Copy text i, ``lengths[i]`` bytes from ``starts[i]`` on, to ``texts`` from ``places[i]`` on."""
     for row in range(starts.size):
@@ -406,7 +450,7 @@ def gather_texts(arena: Bytes, starts: Places, lengths: Places, places: Places, 
             at += np.uint64(1)
 
 
-@kernel
+@lean_kernel
 def replace_bytes(
     arena: Bytes, offsets: Places, parts: Bytes, bounds: Places, ends: Places, texts: Bytes
 ) -> None:
@@ -425,7 +469,7 @@ def replace_bytes(
         ends[row + 1] = at
 
 
-@kernel
+@lean_kernel
 def replace_escapes(
     arena: Bytes, offsets: Places, escape: int, characters: Bytes, ends: Places, texts: Bytes
 ) -> None:

@@ -42,6 +42,8 @@ Flag = NDArray[np.bool_]
 class Kernel(Generic[Parameters, Result]):
     """A function that is compiled when its total input becomes large. ``plain`` is the uncompiled function.
 
+    ``allocates``: whether it makes arrays, see ``lean_kernel``.
+
     ``interim`` is the NumPy function that is called until then; without one, ``plain`` is called.
 
     Every kernel is compiled with ``nogil``, without ``fastmath``, and for one signature: writable
@@ -57,10 +59,15 @@ class Kernel(Generic[Parameters, Result]):
     """
 
     def __init__(
-        self, plain: Callable[Parameters, Result], interim: Callable[Parameters, Result] | None = None
+        self,
+        plain: Callable[Parameters, Result],
+        interim: Callable[Parameters, Result] | None = None,
+        *,
+        allocates: bool = True,
     ) -> None:
         self.plain = plain
         self.interim = interim
+        self._allocates = allocates
         self._can_stop = plain.__code__.co_varnames[0] == "stop"
         self._most = MIN_ELEMENTS_FOR_THREAD_TO_STOP if self._can_stop else MIN_ELEMENTS_FOR_THREAD
         self._compiled: Callable[Parameters, Result] | None = None
@@ -112,8 +119,11 @@ class Kernel(Generic[Parameters, Result]):
         import numba
 
         alone(_REGISTERING, _register_parts)
-        compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)
-        return compiled  # type: ignore[no-any-return]
+        njit: Any = numba.njit
+        compiled: Callable[Parameters, Result] = njit(cache=True, nogil=True, _nrt=self._allocates)(
+            self.plain
+        )
+        return compiled
 
 
 def _most_by_numpy() -> int:
@@ -138,6 +148,15 @@ def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]
     return Kernel(function)
 
 
+def lean_kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
+    """Decorator: as ``kernel``, for a function that makes no arrays, nor do its parts.
+
+    It does not count the references to its arrays. Numba counts them at each call of a part that is not
+    inlined, by atomic operations. Measured: a line of N-Triples is scanned in 71 ns instead of 122.
+    """
+    return Kernel(function, allocates=False)
+
+
 def kernel_after(
     interim: Callable[Parameters, Result],
 ) -> Callable[[Callable[Parameters, Result]], Kernel[Parameters, Result]]:
@@ -145,8 +164,8 @@ def kernel_after(
     return partial(Kernel, interim=interim)
 
 
-PARTS: list[Callable[..., Any]] = []
-"""The functions that Numba does not know yet as parts of kernels."""
+PARTS: list[tuple[Callable[..., Any], bool]] = []
+"""The functions that Numba does not know yet as parts of kernels, and whether calls are always inlined."""
 
 
 _REGISTERING = RLock()
@@ -157,13 +176,24 @@ def _register_parts() -> None:
     from numba.extending import register_jitable
 
     while PARTS:
-        register_jitable(PARTS[-1])
+        function, is_inlined = PARTS[-1]
+        register_jitable(forceinline=is_inlined)(function)
         PARTS.pop()
 
 
 def part(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorator: a function that the kernels of its file may call. It is compiled with them."""
-    PARTS.append(function)
+    PARTS.append((function, False))
+    return function
+
+
+def inlined_part(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: as ``part``, for a function in an inner loop: a call would copy seven words for each array.
+
+    Measured: known texts are looked up in 53 and 173 ns a triple (universities, an encyclopaedia) instead of
+    65 and 220.
+    """
+    PARTS.append((function, True))
     return function
 
 

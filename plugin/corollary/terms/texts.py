@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from corollary.kernels.byte_texts import (
     ENDINGS,
     FIRST_CODE,
+    MAX_ENDING,
+    MAX_SHARED,
     Bytes,
     Hashes,
     Numbers,
@@ -43,6 +45,7 @@ from corollary.kernels.threads import apart
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 from corollary.terms.tuning import (
     GROWTH_OF_SLOTS,
+    HASHES_AT_ONCE,
     MAX_RECENT_ROWS,
     MAX_SPARE_SLOTS,
     MAX_TEXTS_PER_SLOT,
@@ -70,27 +73,27 @@ Item = TypeVar("Item", bound=np.generic)
 class Texts:
     """Rows of texts in a byte array, with their hashes: the argument of a look-up.
 
-    ``earlier``: for each row, an earlier row with the same text, or the row itself if none was noticed.
+    ``firsts``: the first byte of each text; 0 for an empty one, which is no text. ``earlier``: for each row,
+    an earlier row with the same text, or the row itself if none was noticed.
     """
 
     data: Bytes
     starts: Places
     lengths: Places
+    firsts: Bytes
     hashes: Hashes
     earlier: Places
 
     @staticmethod
-    def of(data: Bytes, starts: Places, lengths: Places, width: int = 1) -> Texts:
-        """The texts at the given starts and lengths (bytes). A row of length 0 is no text.
-
-        ``width``: the texts of a statement. One often has the same place as in the statement before.
-        """
+    def of(data: Bytes, starts: Places, lengths: Places) -> Texts:
+        """The texts at the given starts and lengths (bytes). A row of length 0 is no text."""
+        firsts: Bytes = np.empty(starts.size, np.uint8)
         hashes: Hashes = np.empty(starts.size, np.uint32)
         earlier: Places = np.empty(starts.size, np.int64)
         recent: Places = np.full(MAX_RECENT_ROWS if starts.size > 1 else 1, -1, np.int64)
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
-            hash_texts(data, starts, lengths, width, hashes, earlier, recent)
-        return Texts(data, starts, lengths, hashes, earlier)
+            hash_texts(data, starts, lengths, firsts, hashes, earlier, recent)
+        return Texts(data, starts, lengths, firsts, hashes, earlier)
 
     @staticmethod
     def of_strings(strings: list[str]) -> Texts:
@@ -305,6 +308,7 @@ class TextTable:
             texts.data,
             texts.starts,
             texts.lengths,
+            texts.firsts,
             texts.hashes,
             texts.earlier,
             first,
@@ -337,11 +341,14 @@ class TextTable:
         number = max(MIN_SLOTS, int(count / MAX_TEXTS_PER_SLOT) + 1, size)
         reserve(4 * number)
         slots: Slots = np.zeros(number, np.uint32)
+        hashes: Hashes = np.empty(HASHES_AT_ONCE, np.uint32)
         for start in range(0, count, TEXTS_PER_PART):
             check()
             end = min(start + TEXTS_PER_PART, count)
+            longest = int(np.diff(self._offsets[start : end + 1]).max())
+            text: Bytes = np.empty(longest + MAX_SHARED + MAX_ENDING, np.uint8)
             with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
-                enter_slots(self._offsets, self._shared, self._arena, slots, start, end)
+                enter_slots(self._offsets, self._shared, self._arena, slots, text, hashes, start, end)
         return slots
 
 

@@ -17,6 +17,10 @@ MAX_TEXTS_PER_SLOT = 0.75
 million triples: look-ups take 0.52, 0.48 to 0.53 and 0.50 s with 0.6, this and 0.85; the dictionary has 9.1,
 8.6 and 8.4 bytes a triple."""
 
+HASHES_AT_ONCE = 1 << 10
+"""Hashes that are computed before the slots of their texts are looked for, so that the processor waits for
+many slots at once. Not tuned: 4 KB."""
+
 GROWTH_OF_SLOTS = 1.5
 """Hash slots of a larger table, for each of the smaller one. Measured on these terms: to enter them again
 takes 0.18, 0.09 and 0.06 s with 1.25, this and 2; the dictionary has 8.5, 8.6 and 9.2 bytes a triple."""

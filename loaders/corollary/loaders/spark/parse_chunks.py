@@ -37,7 +37,7 @@ from corollary.loaders.decoding import column_of, content_of
 from corollary.loaders.documents import Document
 from corollary.loaders.formats import FORMATS, LINE_FORMATS, FileKind, format_of, input_error
 from corollary.loaders.line_kernel import TERMS
-from corollary.loaders.ntriples import BadLine, parse_chunk
+from corollary.loaders.ntriples import BadLine, Statements, parse_chunk
 from corollary.loaders.reading import document_rows
 from corollary.loaders.spark.file_parts import Part, tasks_for
 from corollary.loaders.spark.packed_facts import AS_IS, CODEC
@@ -47,7 +47,6 @@ from corollary.loaders.spark.tuning import BYTES_PER_CHUNK, BYTES_PER_SHARE, STA
 from corollary.loaders.tuning import USUAL_COMPRESSION
 from corollary.reasoner.term_format import DEFAULT_GRAPH
 from corollary.terms.dictionary import INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
-from corollary.terms.texts import Texts
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -334,8 +333,9 @@ class _Task:
         self._document, self._block, self._lines = document, block, 0
 
     def _parse(self, text: Bytes) -> Batches:
-        statements = parse_chunk(text, FORMATS[self._parsing.formats[self._document]])
-        self._statements.append(self._ids(statements.texts))
+        format = FORMATS[self._parsing.formats[self._document]]
+        statements = parse_chunk(text, format, graphs=self._parsing.graphs)
+        self._statements.append(self._ids(statements))
         self._size += len(statements)
         self._bytes += text.size
         if statements.bad:
@@ -344,20 +344,16 @@ class _Task:
         if self._size >= STATEMENTS_PER_CHUNK or self._bytes >= BYTES_PER_CHUNK:
             yield from self._flush()
 
-    def _ids(self, texts: Texts) -> Ids:
+    def _ids(self, statements: Statements) -> Ids:
         """The ids of statements' terms, one row for each statement: with its graph if graphs are kept."""
-        names = texts.lengths[TERMS - 1 :: TERMS]
-        if not self._parsing.graphs and names.any():
-            names[:] = 0
-            texts.earlier[:] = np.arange(texts.earlier.size)  # some rows named these as their equals
+        texts, places = statements.texts, statements.places.reshape(-1, TERMS)
         ids: Ids = np.empty(texts.starts.size, np.uint32)
         self._dictionary.encode_texts(texts, ids)
-        rows = ids.reshape(-1, TERMS)
         if not self._parsing.graphs:
-            return rows[:, : TERMS - 1]
-        if not names.all():
-            rows[names == 0, TERMS - 1] = self._dictionary.encode(DEFAULT_GRAPH)
-        return rows
+            return ids[places[:, : TERMS - 1]]
+        if not places[:, TERMS - 1].all():
+            ids[0] = self._dictionary.encode(DEFAULT_GRAPH)
+        return ids[places]
 
     def _bad(self, lines: list[BadLine]) -> pa.RecordBatch:
         return _rows(
