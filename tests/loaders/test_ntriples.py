@@ -227,6 +227,16 @@ def test_bytes_that_are_no_utf8() -> None:
                     assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
 
 
+def test_an_iri_that_begins_as_another_one() -> None:
+    """Scheme and host are not checked again if they are those of an IRI before, which may have none."""
+    others = b"http://?q", b"http://", b"http://#f", b"http:///", b"http://a/", b"http:/", b"http://a:80/"
+    for other in others:
+        for iri in (b"http://a:x/", b"http://a@b@c/", b"http://a:80b", b"http://:/", b"http://[::1]/", other):
+            content = b"<%s> <x:p> <x:o> .\n<x:s> <x:p> <%s> .\n" % (other, iri)
+            for format in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
+                assert found(content, format) == expected(content, format), content
+
+
 def test_lines_that_are_parsed_one_by_one() -> None:
     """Their statements stand where the lines do, also several of one, and texts that are longer than it."""
     lines = [
@@ -235,13 +245,14 @@ def test_lines_that_are_parsed_one_by_one() -> None:
         b"<x:a> <x:p> <x:b> .",
         b'<x:a> <x:p> "' + b"\t" * 30 + b'" .',
         b"# \xc3\xa9",
+        b'<x:a> <x:p> "' + b"\b" * 40 + b'" .',
         b"<x:a> <x:p> <x:c> .",
     ]
     content = b"\n".join(lines) + b"\n"
     terms = found(content, RdfFormat.N_TRIPLES)
     assert terms == expected(content, RdfFormat.N_TRIPLES)
     assert [line[2] for line in terms or ()] == [
-        "<x:a>", '"A"', '"B"', "<x:b>", '"' + "\\t" * 30 + '"', "<x:c>"
+        "<x:a>", '"A"', '"B"', "<x:b>", '"' + "\\t" * 30 + '"', '"' + "\\b" * 40 + '"', "<x:c>"
     ]  # fmt: skip
 
 

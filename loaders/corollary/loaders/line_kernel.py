@@ -503,6 +503,8 @@ def _after_authority(data: Bytes, start: Place) -> Place:
                 if at < size:
                     if data[at] == _SLASH:
                         end = at + 1
+                    elif data[at - 1] == _SLASH:
+                        end = NONE  # an empty host is common before a slash only
                     elif data[at] == _QUESTION or data[at] == _HASH or data[at] == _GREATER:
                         end = at
     return end

@@ -110,6 +110,7 @@ class _Careful:
         self._starts: list[int] = []
         self._lengths: list[int] = []
         self._behind = [data]
+        self._size = data.size
         self.bad: list[BadLine] = []
 
     def read(self, begin: int, end: int, row: int, rows: int, line: int) -> None:
@@ -129,8 +130,9 @@ class _Careful:
         if content.size <= end - begin:
             self._data[begin : begin + content.size] = content
         else:
-            begin = sum([data.size for data in self._behind])
+            begin = self._size
             self._behind.append(content)
+            self._size += content.size
         for text in texts:
             self._starts.append(begin if text else 0)
             self._lengths.append(len(text))
