@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from corollary.kernels import compiled, limits
+from corollary.kernels.byte_texts import gather_texts
 from corollary.kernels.compiled import Kernel
 from corollary.kernels.tuning import MIN_ELEMENTS_TO_COMPILE
 from corollary.loaders import line_kernel
@@ -132,6 +133,23 @@ def test_a_kernel_is_compiled_once_on_its_first_large_input() -> None:
     assert kernel(small, np.zeros(1, np.int64)) == "machine code", "all arguments count together"
     assert kernel(nothing, nothing) == "machine code", "what is there is used"
     assert kernel.compilations == 1
+
+
+def test_a_lean_kernel_leaves_references_as_they_are() -> None:
+    """Also where it gets a part of an array, and where it cannot begin."""
+    arena, texts = np.arange(9, dtype=np.uint8), np.zeros(9, np.uint8)
+    starts, lengths, places = (np.array([number]) for number in (2, 3, 1))
+    arrays = arena, starts, lengths, places, texts
+    gather: Callable[..., None] = gather_texts.compile()
+    gather(*arrays)
+    before = [sys.getrefcount(array) for array in arrays]
+    for _ in range(9):
+        gather(*arrays)
+        gather(arena[1:], starts, lengths, places, texts[1:])
+        with pytest.raises(TypeError):
+            gather(*arrays[1:])
+    assert [sys.getrefcount(array) for array in arrays] == before
+    assert texts.tolist() == [0, 2, 3, 4, 5, 0, 0, 0, 0]
 
 
 GRAPH = """

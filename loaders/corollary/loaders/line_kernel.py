@@ -4,6 +4,20 @@ A line is *plain* if the text of each of its terms is already the canonical N-Tr
 of canonical text, IRIs of the common form, labels and languages in ASCII. Every other line, valid or not, is
 *odd*. The scanner records the place of an odd line, and the caller hands the line to a full parser.
 
+``find_terms`` fills these arrays:
+
+* ``starts``, ``lengths``: the places of texts (bytes, of the canonical text: the datatype xsd:string is left
+  out). The text of number 0 is empty.
+* ``places``: rows of ``TERMS`` numbers of texts, one row for each statement. A subject that is that of the
+  plain statement before has its number. So have most IRIs that are not far behind an equal IRI.
+* ``odd``: ``ABOUT_ODD`` numbers for each odd line. The line gets as many rows as it may have statements, with
+  empty texts of their own.
+* ``counts``: (rows, odd lines, lines, texts, bytes). The bytes are fewer than the data have if ``places`` or
+  ``odd`` has too little room.
+
+It works with two more. ``recent`` is a direct-mapped table of texts that are IRIs, by their last eight bytes.
+``authority`` has the start and the length of an IRI's beginning, up to the slash behind the host.
+
 Invariant: every conforming parser accepts a plain line, and reads exactly the terms that are found here.
 """
 
@@ -56,21 +70,17 @@ _HIGH, _LOW = (np.uint64(bits * int(_ONES)) for bits in (0x80, 0x7F))
 _SPACES, _QUOTES, _GREATERS, _BACKSLASHES, _UNDERSCORES = (np.uint64(byte * int(_ONES)) for byte in b' ">\\_')
 _FROM_SPACE, _FROM_AND, _FROM_A = (np.uint64((0x80 - byte) * int(_ONES)) for byte in b" &a")
 _AFTER_SEMICOLON, _AFTER_Z = (np.uint64((0x7F - byte) * int(_ONES)) for byte in b";z")
-"""Words of eight bytes. Added to a word of ASCII, those of the last two lines set the highest bits of the
-bytes from a character on, or after it."""
+"""Words of eight bytes. Added to a word of ASCII, ``_FROM_`` sets the highest bit of each byte that is the
+character or a greater one, and ``_AFTER_`` of each that is greater."""
 
 _BITS_OF_SLOT = 10
 RECENT_IRIS = 1 << _BITS_OF_SLOT
-"""Slots of the table of recent IRIs: 8 KB. Not tuned: more than a chunk has predicates and classes."""
+"""Slots of the table of recent IRIs, 8 KB. Not tuned: most chunks have fewer predicates and classes."""
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 _BYTES_LOOKED_THROUGH = 256
 """Bytes in which the end of an IRI is looked for before it is looked up. Not tuned: longer than most IRIs."""
-
-
-_ROWS, _ODDS, _LINES, _TEXTS, _BYTES, _SUBJECT = range(6)
-"""Places in the counts of ``find_terms``. The last is that of the text that is the subject before."""
 
 
 @lean_kernel
@@ -86,57 +96,65 @@ def find_terms(
     recent: Places,
     counts: Places,
 ) -> None:
-    """Find the terms of every plain line. Lines end in LF, in CR LF, or at the end of the data.
+    """Fill the arrays that the head of this file describes. Lines end in LF, in CR LF, or with the data.
 
-    ``most_terms``: 3 for triples, 4 for quads. ``kept_terms``: 3 to leave out the graphs of quads. ``starts``
-    and ``lengths`` get the places of texts (bytes, of the canonical text: the datatype xsd:string is left
-    out). The first text is empty. Each statement fills a row of ``places``: the numbers of its ``TERMS``
-    texts. A subject that is that of the plain statement before, and most IRIs that are not far behind the
-    same IRI, get its number. An odd line gets as many rows as it may have statements, with empty texts of
-    their own, and fills the next ``ABOUT_ODD`` numbers of ``odd``. ``counts`` becomes (rows, odd lines,
-    lines, texts, bytes, .): fewer bytes than the data have if ``places`` or ``odd`` has too little room.
+    ``most_terms``: 3 for triples, 4 for quads. ``kept_terms``: 3 to leave out the graphs of quads.
     Preconditions: ``starts`` and ``lengths`` have room for one text more than ``places``; ``recent`` has
-    ``RECENT_IRIS`` zeros, ``authority`` 2, ``counts`` 6.
+    ``RECENT_IRIS`` zeros, ``authority`` two.
     """
     starts[0] = lengths[0] = 0
-    counts[_TEXTS] = 1
     at: Place = 0
-    while at < data.size and TERMS * counts[_ROWS] < places.size and ABOUT_ODD * counts[_ODDS] < odd.size:
-        rows, texts = counts[_ROWS], counts[_TEXTS]
-        end = _line_end(data, at, most_terms, kept_terms, places, starts, lengths, authority, recent, counts)
+    rows = odds = lines = 0
+    texts, subject = 1, np.int64(0)
+    while at < data.size and TERMS * rows < places.size and ABOUT_ODD * odds < odd.size:
+        begin, before, first = at, texts, TERMS * rows
+        at, terms, texts = _terms(
+            data, at, most_terms, kept_terms, first, subject, texts,
+            places, starts, lengths, authority, recent,
+        )  # fmt: skip
+        end = _statement_end(data, at, terms)
         if end == NONE:
-            end = _next_line(data, at)
-            counts[_ROWS] += _most_statements(data, at, end)
-            if TERMS * counts[_ROWS] > places.size:
+            at = _next_line(data, at)
+            more = _most_statements(data, begin, at)
+            if TERMS * (rows + more) > places.size:
+                at = begin
                 break
-            counts[_TEXTS] = _add_empty(texts, TERMS * rows, TERMS * counts[_ROWS], places, starts, lengths)
-            place = ABOUT_ODD * counts[_ODDS]
-            odd[place], odd[place + 1], odd[place + 2] = at, end, rows
-            odd[place + 3], odd[place + 4] = counts[_ROWS] - rows, counts[_LINES]
-            counts[_ODDS] += 1
-        counts[_LINES] += 1
-        at = end
-    counts[_BYTES] = at
+            place = ABOUT_ODD * odds
+            odd[place], odd[place + 1], odd[place + 2] = begin, at, rows
+            odd[place + 3], odd[place + 4] = more, lines
+            odds += 1
+            rows += more
+            texts = _add_empty(before, first, TERMS * rows, places, starts, lengths)
+        else:
+            at = end
+            if terms > 0:
+                subject = places[first]
+                rows += 1
+        lines += 1
+    counts[0], counts[1], counts[2], counts[3], counts[4] = rows, odds, lines, texts, at
 
 
 @inlined_part
-def _line_end(
+def _terms(
     data: Bytes,
     at: Place,
     most_terms: int,
     kept_terms: int,
+    first: int,
+    subject: np.int64,
+    texts: int,
     places: Places,
     starts: Places,
     lengths: Places,
     authority: Places,
     recent: Places,
-    counts: Places,
-) -> Place:
-    """The place after the plain line at ``at``, whose terms are added as by ``find_terms``.
+) -> tuple[Place, int, int]:
+    """Find the terms of the line at ``at``, and fill the row of ``places`` from ``first`` on.
 
-    ``NONE`` if the line is not plain: texts may have been added in vain.
+    ``subject``: the number of the subject of the plain statement before. ``texts``: the number of texts.
+    Returns the place after the terms, how many they are, and the new number of texts.
     """
-    first, subject, terms = TERMS * counts[_ROWS], counts[_SUBJECT], 0
+    terms = 0
     places[first + 3] = 0
     at = _after(data, at, _BLANK)
     if _is_again(data, at, starts[subject], lengths[subject]):
@@ -146,26 +164,23 @@ def _line_end(
     while terms < most_terms and at < data.size:
         end = _bracket(data, at)
         slot = _slot(data, end)
-        text = recent[slot]
-        if text >= counts[_TEXTS] or not _is_iri(data, at, end, starts[text], lengths[text]):
-            text = np.int64(0)
+        number = recent[slot]
+        if number >= texts or lengths[number] != end - at or not _is_same(data, at, starts[number], end - at):
+            number = np.int64(0)
             end = _term_end(data, at, terms, authority)
         if end == NONE:
             break
         if terms < kept_terms:
-            if text == 0:
-                text = counts[_TEXTS]
-                starts[text], lengths[text] = at, end - at - _implicit(data, at, end)
-                recent[slot] = text if slot > 0 else 0
-                counts[_TEXTS] += 1
-            places[first + terms] = text
+            if number == 0:
+                number = np.int64(texts)
+                starts[number] = at
+                lengths[number] = end - at - _implicit(data, at, end)
+                texts += 1
+                recent[slot] = number if slot > 0 else 0
+            places[first + terms] = number
         terms += 1
         at = _after(data, end, _BLANK)
-    end = _statement_end(data, at, terms)
-    if end != NONE and terms > 0:
-        counts[_SUBJECT] = places[first]
-        counts[_ROWS] += 1
-    return end
+    return at, terms, texts
 
 
 @part
@@ -179,16 +194,10 @@ def _add_empty(texts: int, first: int, last: int, places: Places, starts: Places
 
 
 @inlined_part
-def _is_iri(data: Bytes, at: Place, end: Place, start: Place, length: Place) -> bool:
-    """Whether the bytes from ``at`` to ``end`` are the text that is at ``start`` and has a ``length``."""
-    return bool(end - at == length and _is_same(data, at, start, length))
-
-
-@inlined_part
 def _is_again(data: Bytes, at: Place, start: Place, length: Place) -> bool:
     """Whether at ``at`` is the term that is at ``start`` and has a ``length``, with a space behind it.
 
-    Precondition: no space is at ``at``. So an empty text is nowhere.
+    Precondition: no space is at ``at``. So an empty text is not found.
     """
     return bool(at + length < data.size and data[at + length] == _SPACE and _is_same(data, at, start, length))
 
@@ -259,7 +268,7 @@ def _slot(data: Bytes, end: Place) -> np.int64:
 
 @inlined_part
 def _after_path(data: Bytes, at: Place) -> Place:
-    """A place from ``at`` on with characters of paths before it: eight usual ones are not behind it."""
+    """A place from ``at`` on, with only path characters between. Fewer than eight usual ones follow it."""
     marks = np.uint64(0)
     while at + 8 <= data.size and marks == 0:
         word = _word(data, at)
@@ -274,7 +283,7 @@ def _after_path(data: Bytes, at: Place) -> Place:
 
 @inlined_part
 def _after_text(data: Bytes, at: Place) -> Place:
-    """A place from ``at`` on with text in ASCII before it: eight bytes of such text are not behind it."""
+    """A place from ``at`` on, with only text in ASCII between. Fewer than eight bytes of it follow."""
     marks = np.uint64(0)
     while at + 8 <= data.size and marks == 0:
         word = _word(data, at)

@@ -88,10 +88,10 @@ def _terms_in(data: Bytes, terms: int, kept: int) -> tuple[Places, Places, Place
         odd: Places = np.empty(ABOUT_ODD * room, np.int64)
         authority: Places = np.zeros(2, np.int64)
         recent: Places = np.zeros(RECENT_IRIS, np.int64)
-        counts: Places = np.zeros(6, np.int64)
+        counts: Places = np.zeros(5, np.int64)
         with np.errstate(over="ignore"):  # arithmetic modulo 2 ** 64 is intended
             find_terms(data, terms, kept, places, starts, lengths, odd, authority, recent, counts)
-        rows, odds, lines, texts, size, _ = counts.tolist()
+        rows, odds, lines, texts, size = counts.tolist()
         if size == data.size:
             return places[: TERMS * rows], starts[:texts], lengths[:texts], odd[: ABOUT_ODD * odds], lines
         room = int(np.count_nonzero((data == _LF) | (data == _CR))) + 1
@@ -102,6 +102,7 @@ class _Careful:
 
     def __init__(self, data: Bytes, format: RdfFormat, name: str, kept_terms: int) -> None:
         self._data = data
+        self._bytes = memoryview(data)  # type: ignore[arg-type]
         self._format = format
         self._name = name
         self._kept_terms = kept_terms
@@ -109,7 +110,7 @@ class _Careful:
         self._empty_rows: list[int] = []
         self._starts: list[int] = []
         self._lengths: list[int] = []
-        self._behind = [data]
+        self._behind: list[bytes] = []
         self._size = data.size
         self.bad: list[BadLine] = []
 
@@ -119,20 +120,20 @@ class _Careful:
         Its statements have ``rows`` rows, from ``row`` on. Their texts are written over the line, if they are
         not longer.
         """
-        found = parse_line(self._data[begin:end].tobytes(), self._format, self._name, line + 1)
+        found = parse_line(bytes(self._bytes[begin:end]), self._format, self._name, line + 1)
         if isinstance(found, BadLine):
             self.bad.append(found)
             found = []
         self._rows += range(row, row + len(found))
         self._empty_rows += range(row + len(found), row + rows)
         texts = [self._text(term, place) for quad in found for place, term in enumerate(quad)]
-        content: Bytes = np.frombuffer(b"".join(texts), np.uint8)
-        if content.size <= end - begin:
-            self._data[begin : begin + content.size] = content
+        content = b"".join(texts)
+        if len(content) <= end - begin:
+            self._bytes[begin : begin + len(content)] = content
         else:
             begin = self._size
             self._behind.append(content)
-            self._size += content.size
+            self._size += len(content)
         for text in texts:
             self._starts.append(begin if text else 0)
             self._lengths.append(len(text))
@@ -148,7 +149,8 @@ class _Careful:
         numbers = rows[self._rows].reshape(-1)
         starts[numbers], lengths[numbers] = self._starts, self._lengths
         rows[self._rows] = np.where(lengths[numbers] > 0, numbers, 0).reshape(-1, TERMS)
-        data = np.concatenate(self._behind) if len(self._behind) > 1 else self._data
+        behind: Bytes = np.frombuffer(b"".join(self._behind), np.uint8)
+        data = np.concatenate((self._data, behind)) if behind.size else self._data
         return Texts.of(data, starts, lengths)
 
     def statements(self, places: Places) -> Places:

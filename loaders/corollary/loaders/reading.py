@@ -185,8 +185,7 @@ def in_turn(
     """Yield the rows of several documents, and report progress.
 
     ``others``: the names of documents that ``read`` does not read by ``document_rows``. ``graphs``: whether
-    ``read`` gives the graphs of statements. Raises InputError for
-    a missing document before the first document is read.
+    the rows of ``read`` have graphs. Raises InputError for a missing document before the first is read.
     """
     sizes = [document.size() for document in documents]
     is_size_known = all(document.name != STANDARD_STREAM for document in documents)
@@ -209,10 +208,8 @@ def in_turn(
 
     for are_ahead, some in groupby(zip(documents, sizes, strict=True), may_be_ahead):
         run = list(some)
-        ahead_of = (
-            closing(ReadAhead([d for d, _ in run], graphs=graphs)) if are_ahead and run[1:] else nullcontext()
-        )
-        with ahead_of as ahead:
+        listed = [document for document, _ in run]
+        with closing(ReadAhead(listed, graphs=graphs)) if are_ahead and run[1:] else nullcontext() as ahead:
             for document, size in run:
                 for rows, bytes_read in read(document, small, ahead):
                     yield rows
