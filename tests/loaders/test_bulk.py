@@ -220,8 +220,8 @@ def test_names_of_graphs_are_no_terms_if_nobody_asks(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("bulk")
-def test_a_term_that_names_a_graph_before(tmp_path: Path) -> None:
-    """If nobody asks for graphs, it is a term all the same, and no other one."""
+def test_the_name_of_a_graph_is_read_as_a_term_later(tmp_path: Path) -> None:
+    """``read`` drops graphs: a term that named one in an earlier line has its own id all the same."""
     lines = '<x:a> <x:p> <x:b> <x:g> .\n<x:g> <x:p> <x:h> <x:h> .\n<x:a> <x:p> "\\u0041" <x:h> .\n'
     path = written(tmp_path, "x.nq", lines)
     dictionary = TermDictionary()

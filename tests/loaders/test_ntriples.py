@@ -256,7 +256,7 @@ def test_lines_that_are_parsed_one_by_one() -> None:
     ]  # fmt: skip
 
 
-def test_graphs_that_nobody_asks_for() -> None:
+def test_quads_are_parsed_as_triples_without_graphs() -> None:
     content = b"<x:a> <x:p> <x:b> <x:g> .\n<x:g> <x:p> <x:\\u00E9> <x:h> .\n<x:g> <x:p> <x:b> .\n"
     data = np.frombuffer(bytearray(content), np.uint8)
     statements = parse_chunk(data, RdfFormat.N_QUADS, graphs=False)

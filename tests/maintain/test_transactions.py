@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from hypothesis import assume, example, given
@@ -22,12 +23,14 @@ from tests.maintain.histories import (
     same_visible,
 )
 from tests.modules import kinds
-from tests.strategies import EXAMPLE, thorough
+from tests.strategies import EXAMPLE
 
 from corollary.columns import pairs, relation
 from corollary.language import IRI, Program, UnstratifiableError, parse_program
 from corollary.modules import inclusion, transitive
 from corollary.profiles import load_profile
+
+thorough = partial(some.thorough, full_in_ci=True)
 
 LEAST = 10_000
 """Maintained states that a run of this file compares with the naive evaluator's."""
@@ -45,7 +48,7 @@ def as_if_large() -> Iterator[None]:
         yield
 
 
-@thorough(200, full_in_ci=True)
+@thorough(200)
 @given(histories(some.fact_sets), some.programs())
 def test_positive_programs(history: History, program: Program) -> None:
     assert_exact(history, program)
@@ -140,7 +143,7 @@ TWO_WAYS = written(
 """Each of b p a and a p b is explicit for a while: the first stays for the second, and goes with it."""
 
 
-@thorough(200, full_in_ci=True)
+@thorough(200)
 @given(histories(kinds.fact_sets), kinds.positive_programs)
 @example(*PATHS)
 @example(*TWO_WAYS)
@@ -153,7 +156,7 @@ def test_modules_feed_each_other(history: History, program: Program) -> None:
     assert_exact(history, program)
 
 
-@thorough(100, full_in_ci=True)
+@thorough(100)
 @given(histories(kinds.fact_sets), kinds.programs_with_not)
 def test_modules_and_negation(history: History, program: Program) -> None:
     assume(is_stratified(program))
@@ -169,7 +172,7 @@ ontologies = ontology.ontologies(
 
 
 @pytest.mark.parametrize("profile", ["rhodf", "rdfs", "rdfs-plus", "owl2rl"])
-@thorough(60, full_in_ci=True)
+@thorough(60)
 @given(histories(ontologies))
 def test_profiles(profile: str, history: History) -> None:
     assert_exact(history, load_profile(profile), same_visible)
@@ -178,7 +181,7 @@ def test_profiles(profile: str, history: History) -> None:
 special = st.one_of(some.rules_with_not(), some.rules_with_aggregate(), some.rules_with_bind())
 
 
-@thorough(200, full_in_ci=True)
+@thorough(200)
 @given(histories(some.number_fact_sets), some.programs(special))
 def test_negation_and_aggregates(history: History, program: Program) -> None:
     assume(is_stratified(program))
@@ -186,7 +189,7 @@ def test_negation_and_aggregates(history: History, program: Program) -> None:
 
 
 @pytest.mark.slow
-@thorough(75, full_in_ci=True)
+@thorough(75)
 @given(histories(ontologies), some.programs(some.rules_with_not()))
 def test_negation_over_ontologies(history: History, program: Program) -> None:
     """Rules with NOT beside those of a profile. Those that an ontology makes circular are suspended.
@@ -208,19 +211,19 @@ def test_negation_over_ontologies(history: History, program: Program) -> None:
     assert_exact(history, both, wanted=models, suspended=suspended)
 
 
-@thorough(150, full_in_ci=True)
+@thorough(150)
 @given(histories_of_rules(some.fact_sets, some.programs()))
 def test_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     assert_exact(*both)
 
 
-@thorough(100, full_in_ci=True)
+@thorough(100)
 @given(histories_of_rules(kinds.fact_sets, kinds.positive_programs))
 def test_rules_of_modules_come_and_go(both: tuple[History, list[Program]]) -> None:
     assert_exact(*both)
 
 
-@thorough(100, full_in_ci=True)
+@thorough(100)
 @given(histories_of_rules(some.number_fact_sets, some.programs(special)))
 def test_special_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     history, programs = both
@@ -228,7 +231,7 @@ def test_special_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     assert_exact(history, programs, same_values)
 
 
-@thorough(100, full_in_ci=True)
+@thorough(100)
 @given(histories_of_rules(kinds.fact_sets, kinds.programs_with_strata))
 def test_strata_come_and_go(both: tuple[History, list[Program]]) -> None:
     """What a rule with NOT derived is data when that rule goes, and so is what follows from it."""
@@ -238,7 +241,7 @@ def test_strata_come_and_go(both: tuple[History, list[Program]]) -> None:
 
 
 @pytest.mark.parametrize("profile", ["rhodf", "rdfs-plus", "owl2rl"])
-@thorough(25, full_in_ci=True)
+@thorough(25)
 @given(histories(ontologies), st.data())
 def test_rules_of_profiles_come_and_go(profile: str, history: History, data: st.DataObject) -> None:
     """Each step lacks a few of the profile's rules."""
@@ -248,7 +251,7 @@ def test_rules_of_profiles_come_and_go(profile: str, history: History, data: st.
     assert_exact(history, programs, same_visible)
 
 
-@thorough(25, full_in_ci=True)
+@thorough(25)
 @given(histories(ontologies), st.data())
 def test_profiles_are_switched(history: History, data: st.DataObject) -> None:
     names = st.sampled_from(["rhodf", "rdfs", "rdfs-plus", "owl2rl"])

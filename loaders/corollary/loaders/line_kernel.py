@@ -454,10 +454,7 @@ def _blank_node_end(data: Bytes, start: Place) -> Place:
 
 @part
 def _iri_end(data: Bytes, start: Place, authority: Places) -> Place:
-    """The place after the IRI at ``start``: scheme, optional host and port, path, query, fragment.
-
-    ``authority`` has the start and the length of an IRI's beginning, up to the slash behind the host.
-    """
+    """The place after the IRI at ``start``: scheme, optional host and port, path, query, fragment."""
     size = data.size
     at = start + authority[1]
     if at == start or at > size or not _is_same(data, start, authority[0], authority[1]):
@@ -512,9 +509,9 @@ def _after_authority(data: Bytes, start: Place) -> Place:
                 if at < size:
                     if data[at] == _SLASH:
                         end = at + 1
-                    elif data[at - 1] == _SLASH:
-                        end = NONE  # an empty host is common before a slash only
-                    elif data[at] == _QUESTION or data[at] == _HASH or data[at] == _GREATER:
+                    elif data[at - 1] != _SLASH and (
+                        data[at] == _QUESTION or data[at] == _HASH or data[at] == _GREATER
+                    ):  # an empty host is common before a slash only
                         end = at
     return end
 

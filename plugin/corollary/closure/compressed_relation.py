@@ -317,11 +317,6 @@ class CompressedRelation(Relation):
         """True: it is not looked up."""
         return True
 
-    @property
-    def mentions_literals(self) -> bool:
-        """As ``Relation.mentions_literals``."""
-        return self.has_literals or self.legal_count() < self.size
-
     def legal_count(self) -> int:
         """As ``Relation.legal_count``."""
         if self._legal < 0:

@@ -446,8 +446,6 @@ class Relation:
     @property
     def mentions_literals(self) -> bool:
         """Whether subjects or objects may be literals. False only if none is."""
-        if self._has_literals is False and self._legal == self.size:  # known, as of most relations
-            return False
         return self.has_literals or self.legal_count() < self.size
 
     def legal_count(self) -> int:

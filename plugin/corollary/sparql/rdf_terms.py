@@ -88,7 +88,8 @@ class Terms(dict[int, Node]):
     def read(self, ids: Column) -> None:
         """Cache the IRIs and literals among the ids, in less time than one by one."""
         if self.dictionary.is_young:  # no table need be made, and no kernel loaded
-            named = ids[(kinds(ids) == Kind.IRI) | (kinds(ids) == Kind.LITERAL)].tolist()
+            kind = kinds(ids)
+            named = ids[(kind == Kind.IRI) | (kind == Kind.LITERAL)].tolist()
             for term_id, text in zip(named, self.dictionary.decode_all(named), strict=True):
                 self.setdefault(term_id, _term(text))
             return
