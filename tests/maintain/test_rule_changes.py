@@ -218,6 +218,21 @@ def test_schema_that_schema_rules_derive_does_not_depend_on_data() -> None:
     assert_exact([facts, facts], [part, whole], same_visible)
 
 
+def test_rules_by_which_every_type_is_schema_come_as_if_they_had_always_been_there() -> None:
+    dictionary = TermDictionary()
+    rules = program_of("[?x, :p, ?x] :- [?x, a, ?x] .", "[?x, a, :D] :- [?x, :p, ?x], [?x, a, ?x] .")
+    facts = frozenset({(NAMES[0], IRI(EXAMPLE + "p"), NAMES[0])})
+    explicit = load(facts, dictionary)
+    at_once = materialise(explicit, rules, dictionary)
+    came, _ = maintain(
+        materialise(explicit, Program(()), dictionary), explicit, NOTHING, NOTHING, program=rules
+    )
+    assert at_once.engine.schema.has_any_class
+    assert came.engine.schema_depends_on_data
+    assert at_once.engine.schema_depends_on_data
+    assert_exact([facts, facts], [Program(()), rules])
+
+
 def started_over(facts: Collection[Fact], before: Program, after: Program) -> tuple[bool, MaterialisedView]:
     """Change the rules. Returns whether that started over at once, and the materialisation."""
     dictionary = TermDictionary()

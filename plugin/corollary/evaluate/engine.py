@@ -252,7 +252,7 @@ class Engine:
         if not (is_as_before or self.schema_depends_on_data):
             more = self.schema.beyond(before.schema).of(index) - explicit
             self.schema_depends_on_data = self._may_follow_from_data(more.all_predicates())
-        self.schema_depends_on_data |= self._closes_schema()
+        self.schema_depends_on_data |= self.schema.has_any_class or self._closes_schema()
         return lost, stated
 
     def _may_follow_from_data(self, predicates: Collection[int]) -> bool:
