@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -119,8 +120,6 @@ class LiveTriggers:
 
     def entered(self, tables: GuardTables, recent: Recent) -> Sequence[Trigger]:
         """The triggers that recent facts may match, by their predicates or objects."""
-        if not self._triggers:
-            return ()
         if self._epoch != tables.probes.epoch:
             self._sort(tables)
         if self._by_value:
@@ -148,6 +147,10 @@ class LiveTriggers:
                     self._by_value.setdefault(value, []).append(number)
         self._always = [self._triggers[number] for number in self._others]
         self._values = np.array([*self._by_value], np.uint32)
+
+
+NO_TRIGGERS: Final = LiveTriggers(OPEN, ())
+"""Shared by all predicates without triggers, of which there may be many."""
 
 
 class Triggers:
@@ -207,8 +210,9 @@ class Triggers:
                         are_closed and trigger.rule.derives.isdisjoint(present) and not trigger.rule.is_open
                     )
                 ]
-                found = live[predicate] = LiveTriggers(predicate, triggers)
-            chosen.append(found)
+                found = live[predicate] = LiveTriggers(predicate, triggers) if triggers else NO_TRIGGERS
+            if found is not NO_TRIGGERS:
+                chosen.append(found)
         return chosen
 
 
