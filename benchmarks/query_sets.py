@@ -21,16 +21,17 @@ Values = Mapping[str, str | list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query to measure. ``group`` and ``name`` are for tables."""
+    """A query to measure. ``group`` and ``name`` are for tables. ``is_open``: see ``is_determined``."""
 
     group: str
     name: str
     text: str
+    is_open: bool = False
 
     @property
     def is_determined(self) -> bool:
-        """Whether all engines must return the same rows: nothing is cut off or sampled."""
-        return not re.search(r"\b(LIMIT|OFFSET|SAMPLE)\b", self.text)
+        """Whether all engines must return the same rows: nothing is cut off, sampled, or open in SPARQL."""
+        return not self.is_open and not re.search(r"\b(LIMIT|OFFSET|SAMPLE)\b", self.text)
 
 
 def sparqloscope(corpus: Path, values: Values) -> list[Query]:

@@ -218,6 +218,11 @@ assert cut_out(text, np.array([1]), np.array([3])).to_pylist() == ["ex"]
 from corollary.sparql.column_texts import URI_BYTES, bytes_replaced
 
 assert bytes_replaced(lexical, URI_BYTES).to_pylist() == ["ex%3As", "a%09b"]
+
+from corollary.sparql.term_texts import quoted
+
+groups = quoted(lexical, np.array([1, 0, 1]), np.array([2, 0, 1]), ", ")
+assert groups.to_pylist() == ['"a\tb, ex:s"', '""', '"a\tb"']
 """
 """Reads lines, and numbers their terms; the table grows, and is made anew. Reads and changes terms' texts."""
 

@@ -451,6 +451,39 @@ def gather_texts(arena: Bytes, starts: Places, lengths: Places, places: Places, 
 
 
 @lean_kernel
+def join_texts(
+    arena: Bytes,
+    offsets: Places,
+    order: Places,
+    bounds: Places,
+    separator: Bytes,
+    around: int,
+    ends: Places,
+    texts: Bytes,
+) -> None:
+    """Write groups of texts end to end: ``separator`` between the texts of a group, the byte ``around`` it.
+
+    Text i is ``arena[offsets[i]:offsets[i + 1]]``, group j has the texts ``order[bounds[j]:bounds[j + 1]]``,
+    and its end in ``texts`` becomes ``ends[j + 1]``. Precondition: ``texts`` has room.
+    """
+    at = np.uint64(0)
+    for group in range(bounds.size - 1):
+        texts[at] = around
+        at += np.uint64(1)
+        for row in range(bounds[group], bounds[group + 1]):
+            if row > bounds[group]:
+                for byte in separator:
+                    texts[at] = byte
+                    at += np.uint64(1)
+            for place in range(offsets[order[row]], offsets[order[row] + 1]):
+                texts[at] = arena[np.uint64(place)]
+                at += np.uint64(1)
+        texts[at] = around
+        at += np.uint64(1)
+        ends[group + 1] = at
+
+
+@lean_kernel
 def replace_bytes(
     arena: Bytes, offsets: Places, parts: Bytes, bounds: Places, ends: Places, texts: Bytes
 ) -> None:

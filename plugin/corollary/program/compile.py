@@ -111,7 +111,8 @@ class Along:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """A rule over ids. ``number`` identifies and orders rules; ``guards`` are positions in ``atoms``.
+    """A rule over ids. ``number`` identifies and orders rules; ``guards`` are positions in ``atoms``, as are
+    ``data``, the others.
 
     ``guarded`` are the variables of the guards, ``concluded`` those of the heads. ``needs`` are the
     predicates of ``atoms``, ``reads`` those of the body, ``derives`` those of the heads. The rule ``is_open``
@@ -129,6 +130,7 @@ class CompiledRule:
     groupings: tuple[Grouping, ...]
     names: tuple[str, ...]
     along: Along | None = None
+    data: tuple[int, ...] = field(init=False, repr=False, compare=False)
     guarded: frozenset[int] = field(init=False, repr=False, compare=False)
     concluded: frozenset[int] = field(init=False, repr=False, compare=False)
     needs: frozenset[int] = field(init=False, repr=False, compare=False)
@@ -137,6 +139,8 @@ class CompiledRule:
     is_open: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        data = [i for i in range(len(self.atoms)) if i not in self.guards]
+        object.__setattr__(self, "data", tuple(data))
         guards = [self.atoms[i] for i in self.guards]
         for name, atoms in (("guarded", guards), ("concluded", self.heads)):
             object.__setattr__(self, name, _variables(*[term for atom in atoms for term in atom.variables]))
@@ -154,11 +158,6 @@ class CompiledRule:
     def label(self) -> str:
         """The rule's name; without a name, ``rule`` and the number, counted from 1."""
         return self.source.name or f"rule {self.number + 1}"
-
-    @property
-    def data(self) -> tuple[int, ...]:
-        """The positions of the data atoms in ``atoms``."""
-        return tuple(i for i in range(len(self.atoms)) if i not in self.guards)
 
     @property
     def read(self) -> tuple[Atom, ...]:

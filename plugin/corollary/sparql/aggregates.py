@@ -23,7 +23,7 @@ from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.arrow import compute
-from corollary.kernels.limits import check, reserve, reserve_text
+from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
 from corollary.language.constants import escape
 from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mentioned
@@ -45,7 +45,7 @@ from corollary.sparql.number_texts import POWERS
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
-from corollary.sparql.term_texts import large
+from corollary.sparql.term_texts import quoted
 from corollary.sparql.tuning import MIN_USES_OF_RANKS, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code
 from corollary.sparql.written_literals import UNBOUND
@@ -201,8 +201,6 @@ def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: Que
     """
     if values.size < MIN_USES_OF_RANKS:
         return None
-    import pyarrow
-
     first, numbers = number_keys(values)
     texts = terms.escaped_texts_of(values[first])
     if texts is None:
@@ -212,15 +210,9 @@ def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: Que
         compared = compute.dictionary_encode(texts).indices.to_numpy()[numbers] if is_text else numbers
         rows = _first_in_groups(groups, compared)
         groups, numbers = groups[rows], numbers[rows]
-    places = numbers[order_of(groups)]
     counts = np.bincount(groups, minlength=size)
-    separator = large(escape(item.separator))
-    lengths = compute.binary_length(texts).to_numpy() + compute.binary_length(separator).as_py()
-    reserve(4 * int(lengths @ np.bincount(places, minlength=lengths.size)))  # taken, joined, quoted, entered
-    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), compute.take(texts, places))
-    joined = compute.binary_join(lists, separator)
-    return terms.ids_of_literals(compute.binary_join_element_wise(large('"'), joined, large('"'), large("")))
+    joined = quoted(texts, numbers[order_of(groups)], counts, escape(item.separator))
+    return terms.ids_of_literals(joined)
 
 
 def _first_in_groups(groups: Rows, values: NDArray[Any]) -> Rows:

@@ -149,7 +149,7 @@ def bytes_replaced(texts: Any, table: Sequence[bytes]) -> Any:
     bounds: Places = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     ends: Places = np.zeros(len(texts) + 1, np.int64)
     changed: Bytes = np.empty(most, np.uint8)
-    replace_bytes(content.copy(), offsets.copy(), parts, bounds, ends, changed)
+    replace_bytes(content, offsets, parts, bounds, ends, changed)
     buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(changed[: ends[-1]])]
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(texts), buffers)
 

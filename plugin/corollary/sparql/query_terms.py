@@ -266,5 +266,5 @@ def _kind_of(term: Node | None) -> Kind:
 
 def _arguments(strings: Any) -> Texts:
     """Arrow's large strings as the argument of a look-up. Precondition: none is null."""
-    offsets, content = content_of(strings)  # kernels are compiled for writable arrays
-    return Texts.of(content.copy(), offsets[:-1].copy(), np.diff(offsets))
+    offsets, content = content_of(strings)
+    return Texts.of(content, offsets[:-1], np.diff(offsets))
