@@ -90,7 +90,12 @@ def claros_le(corpus: Path) -> Program:
 
 
 def run_case(
-    workload: str, case: Case, published: Published | None, settings: Settings, results: Results
+    workload: str,
+    case: Case,
+    published: Published | None,
+    settings: Settings,
+    results: Results,
+    over_sort: float | None = MOST_OVER_SORT,
 ) -> None:
     """Add the measurements, demands and notes of one case to the results of a workload."""
     closed = case.facts.close(case.program).index
@@ -109,7 +114,7 @@ def run_case(
     tasks += track.tasks(case.name, f"{few:,}")
     measured = measure(workload, tasks, settings.repeat)
     results.measurements += measured
-    results.demands += closing_demands(workload, case.name, measured, MOST_OVER_SORT, MOST_OVER_MATERIALISING)
+    results.demands += closing_demands(workload, case.name, measured, over_sort, MOST_OVER_MATERIALISING)
     if published is None:
         results.notes.append(f"{case.name}: {growth:.2f} facts for each explicit fact.")
     else:

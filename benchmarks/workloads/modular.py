@@ -192,21 +192,21 @@ def closing_demands(
     workload: str,
     name: str,
     measured: Sequence[Measurement],
-    most_over_sort: float,
+    most_over_sort: float | None,
     most_over_materialising: float,
 ) -> list[Demand]:
-    """Demands on a case: the closure relative to sorting, and changes relative to materialising."""
+    """Demands on a case: the closure relative to sorting, if asked, and changes relative to materialising."""
     ours = {m.what: m.median for m in measured if m.engine == ENGINE}
     (sort,) = (m.median for m in measured if m.what == SORT)
     reason, build = ours.pop(REASON), ours.pop(BUILD)
     text = f"{name}: building the index and closing, over sorting the result"
-    return [
-        Demand(workload, text, (build + reason) / sort, most_over_sort),
-        *(
-            Demand(workload, f"{name}: {what}, over materialising", seconds / reason, most_over_materialising)
-            for what, seconds in ours.items()
-        ),
+    changes = [
+        Demand(workload, f"{name}: {what}, over materialising", seconds / reason, most_over_materialising)
+        for what, seconds in ours.items()
     ]
+    if most_over_sort is None:
+        return changes
+    return [Demand(workload, text, (build + reason) / sort, most_over_sort), *changes]
 
 
 def semi_naive_task(case: Case) -> Task:

@@ -65,8 +65,8 @@ NUMBERS = tuple(
 )
 
 UNORDERED = ("group-by-implicit-string-min", "group-by-implicit-string-max", "MIN and MAX of texts")
-"""Queries for the least and greatest of strings. Those of the market have language tags. SPARQL 1.1 (15.1) does
-not order such strings: any of them may be the answer."""
+"""Queries for the least and greatest of strings. Those of the market have language tags, and SPARQL 1.1
+(section 15.1) gives such strings no order: any of them may be the answer."""
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
