@@ -19,6 +19,7 @@ from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.compressed_relation import CompressedRelation, FactIndex, closure_of
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
+from corollary.closure.tuning import MIN_PAIRS_COMPRESSED
 from corollary.columns import Delta, TripleIndex
 from corollary.columns.relation import Relation
 
@@ -215,3 +216,15 @@ def random_graph(size: int, edges: int) -> Facts:
 )
 def test_the_smallest_is_chosen(edges: Facts, kind: Kind | None) -> None:
     assert kind_of(edges) is kind
+
+
+def test_what_was_bits_is_bits_again_with_little_spent_on_intervals() -> None:
+    """After a change: the pairs are those of the graph as it is now, whatever was there before."""
+    fewer = random_graph(6000, 60_000)
+    more = fewer | {(u, u + 1) for u in range(100)}
+    bits = CompressedRelation(BitIndex.whole(graph_of(fewer)))
+    assert IntervalIndex.of(graph_of(more), MIN_PAIRS_COMPRESSED, was_bits=True) is None
+    for now in more, set(pairwise(range(3000))):
+        again, at_once = closure_of(graph_of(now), bits), closure_of(graph_of(now))
+        assert isinstance(again, CompressedRelation)
+        assert np.array_equal(again.pairs().keys, at_once.pairs().keys)

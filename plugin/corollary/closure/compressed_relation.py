@@ -403,14 +403,15 @@ def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[R
     return join(sort_keys(pack(rows[kept].astype(np.uint32), values[kept])), group)
 
 
-def closure_of(graph: Graph, *, stays: bool = False) -> Relation:
+def closure_of(graph: Graph, before: Relation = EMPTY) -> Relation:
     """The closure of a graph: compressed, unless it has few pairs, or a list of them is as small.
 
-    ``stays``: it was compressed before, and stays so with fewer pairs than others need.
-    Precondition: there are edges.
+    What was compressed ``before`` stays so with fewer pairs than others need. What was bits is likely to be
+    bits again: less time is spent on intervals. Precondition: there are edges.
     """
-    least = MIN_PAIRS_STAYING_COMPRESSED if stays else MIN_PAIRS_COMPRESSED
-    intervals = IntervalIndex.of(graph, least)
+    least = MIN_PAIRS_STAYING_COMPRESSED if before.is_compressed else MIN_PAIRS_COMPRESSED
+    was_bits = isinstance(before, CompressedRelation) and isinstance(before._closure, BitIndex)
+    intervals = IntervalIndex.of(graph, least, was_bits=was_bits)
     if intervals is not None and intervals.is_small:
         return CompressedRelation(intervals)
     if intervals is not None and len(intervals) < MIN_PAIRS_PER_WORD * graph.words:

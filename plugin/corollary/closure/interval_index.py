@@ -55,14 +55,18 @@ class IntervalIndex(ClosureIndex):
         return cls(graph, *found)
 
     @classmethod
-    def of(cls, graph: Graph, least: int) -> IntervalIndex | None:
-        """The index of a graph; None if fewer pairs than ``least``, or too many intervals to merge."""
+    def of(cls, graph: Graph, least: int, *, was_bits: bool = False) -> IntervalIndex | None:
+        """The index of a graph; None if fewer pairs than ``least``, or too many intervals to merge.
+
+        ``was_bits``: no more are merged than take as long as bits, which a closure of nearly the graph has.
+        """
         size, parts = graph.nodes.size + graph.edges.size, graph.components
         if graph.nodes.size**2 < least:
             return None
         most = INTERVALS_MERGED_PER_EDGE * size
         words = parts.cyclic.size * words_for(graph.nodes.size)
-        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # computing bits takes less time than merging more
+        # computing bits takes less time than merging more
+        if was_bits or words <= MAX_WORDS_PER_EDGE * graph.edges.size:
             most = min(most, parts.cyclic.size + words // WORDS_PER_INTERVAL)
         found = _merged(parts, MAX_INTERVALS_PER_EDGE * size, most)
         index = None if found is None else cls(graph, *found)

@@ -133,17 +133,17 @@ class MaintainedClosure:
         sources = distinct_of_sorted(firsts(leading))
         return Paths(self._edges, Relation(Pairs(leading))).starting(sources)
 
-    def closed(self, known: Relation = EMPTY, *, stays: bool = False) -> Relation:
+    def closed(self, known: Relation = EMPTY, before: Relation = EMPTY) -> Relation:
         """R (E = S): compressed, unless a list is as small.
 
         ``known`` are facts of R, all of S among them. If they are compressed, the cost is that of their
-        generators. ``stays``: R was compressed before.
+        generators. ``before`` is R of other facts, for instance before a change: see ``closure_of``.
         """
         if not len(self.external):
             return EMPTY
         is_short = known.closed_by == PATHS and not len(known.missing())
         graph = self._graph(known.generators() if is_short else None)
-        return closure_of(graph, stays=stays or known.is_compressed)
+        return closure_of(graph, known if known.is_compressed else before)
 
     def _graph(self, edges: Keys | None = None) -> Graph:
         """The graph of edges; of the external facts, if there are none (E = S)."""

@@ -340,7 +340,7 @@ class Transitive(Module):
             if found is not None:
                 pass
             elif anew is not None and not closure.is_listed_near(wanted, anew[2]):
-                closed = self._closed_anew(predicate, edges.pairs().keys)  # as ``_losses`` needs it
+                closed = self._closed_anew(predicate, edges.pairs().keys, anew[2])  # as ``_losses`` needs it
                 found = closed.common(wanted)
             else:
                 found = closure.rederive(wanted, edges, edges)
@@ -463,16 +463,19 @@ class Transitive(Module):
             if not np.array_equal(self._losing[predicate][0], staying):
                 raise NewModules("a closure too large to list loses facts step by step")
             return {}
-        after = self._closed_anew(predicate, staying)
+        after = self._closed_anew(predicate, staying, before)
         self._losing[predicate] = staying, after
         return {predicate: before.beyond(after)}
 
-    def _closed_anew(self, predicate: int, edges: Keys) -> Relation:
-        """The closure of some facts (sorted) of a compressed relation, which is kept until others come."""
+    def _closed_anew(self, predicate: int, edges: Keys, before: Relation) -> Relation:
+        """The closure of some facts (sorted) of a compressed relation, which is kept until others come.
+
+        ``before`` is compressed, too: the closure before the change, or of other facts.
+        """
         known, symmetric = self._anew.get(predicate), self._closures[predicate].symmetric
         if known is None or known[1] != symmetric or not np.array_equal(known[0], edges):
             closure = MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric)
-            known = edges, symmetric, closure.closed(stays=True)
+            known = edges, symmetric, closure.closed(before=before)
             self._anew[predicate] = known
         return known[2]
 
