@@ -233,6 +233,39 @@ def test_rules_by_which_every_type_is_schema_come_as_if_they_had_always_been_the
     assert_exact([facts, facts], [Program(()), rules])
 
 
+NEGATED = "[?c, :below, ?d] :- [?c, a, ?d], NOT [?c, :apart, ?d] ."
+COUNTED = "[?c, :below, ?n] :- AGGREGATE([?x, a, ?c] ON ?c BIND count(?x) AS ?n) ."
+FEW = ":Few[?x] :- [?x, :edge, ?y], NOT [?x, :apart, ?y] ."
+COPIED = "[?x, a, ?d] :- [?c, :copy, ?d], [?x, a, ?c] ."
+UPWARD = "[?x, :is, ?d] :- [?c, :below, ?d], [?x, a, ?c] ."
+BOTH_WAYS = "[?x, a, ?d] :- [?c, :below, ?d], [?x, a, ?c] ."
+
+
+@pytest.mark.parametrize(
+    ("before", "coming"),
+    [
+        pytest.param((NEGATED,), BOTH_WAYS, id="negation"),
+        pytest.param((COUNTED,), UPWARD, id="an aggregate"),
+        pytest.param((FEW, COPIED), "[?x, :is, ?p] :- :Many[?p], [?x, ?p, ?y] .", id="indirectly"),
+    ],
+)
+def test_facts_of_a_stratum_become_schema(before: tuple[str, ...], coming: str) -> None:
+    """The schema changes with the data from then on: it may not be taken for complete before the strata."""
+    few, many, gone = CLASSES[1], CLASSES[0], {(NAMES[0], RDF_TYPE, CLASSES[0])}
+    gone |= {(NEAR, IRI(EXAMPLE + "edge"), NAMES[0])}
+    staying = {(NAMES[0], RDF_TYPE, few), (many, RDF_TYPE, few), (few, IRI(EXAMPLE + "copy"), many)}
+    facts = frozenset(gone | staying | PATH)
+    program, after = program_of(*before), program_of(*before, coming)
+    dictionary = TermDictionary()
+    explicit = load(facts, dictionary)
+    state = materialise(explicit, program, dictionary)
+    came, _ = maintain(state, explicit, NOTHING, NOTHING, "backward/forward", after)
+    assert came.engine.schema_depends_on_data
+    assert came.engine.schema_depends_on_strata
+    assert_exact([facts, facts, facts - gone, facts], [program, after, after, after], same_values)
+    assert_exact([facts, facts - gone, facts], [program, after, after], same_values)
+
+
 def started_over(facts: Collection[Fact], before: Program, after: Program) -> tuple[bool, MaterialisedView]:
     """Change the rules. Returns whether that started over at once, and the materialisation."""
     dictionary = TermDictionary()

@@ -249,11 +249,21 @@ class Engine:
         self._add_axioms(stated)
         self._review()
         self._place_modules()
-        if not (is_as_before or self.schema_depends_on_data):
-            more = self.schema.beyond(before.schema).of(index) - explicit
-            self.schema_depends_on_data = self._may_follow_from_data(more.all_predicates())
+        if not is_as_before and (self.compiled.has_strata or not self.schema_depends_on_data):
+            self._note_dependence(self.schema.beyond(before.schema).of(index) - explicit)
         self.schema_depends_on_data |= self.schema.has_any_class or self._closes_schema()
         return lost, stated
+
+    def _note_dependence(self, more: Delta) -> None:
+        """Note on what facts may depend that were derived before they became schema.
+
+        ``schema_depends_on_strata`` may become True although they only depend on data.
+        """
+        rules = [rule for rule in self.compiled.rules if not rule.is_monotone]
+        by_strata = any(more.has_match(head.s, head.p, head.o) for rule in rules for head in rule.heads)
+        if more and (by_strata or self._may_follow_from_data(more.all_predicates())):
+            self.schema_depends_on_data = True
+            self.schema_depends_on_strata |= self.compiled.has_strata
 
     def _may_follow_from_data(self, predicates: Collection[int]) -> bool:
         """Whether modules that are not of the schema have live rules for facts of these predicates."""

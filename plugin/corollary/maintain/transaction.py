@@ -143,6 +143,8 @@ def _with_rules(request: Request, report: Report, planned: RuleChange, most: flo
         size = index.fact_count()
         lost, stated = engine.change(planned, request.explicit)
         line.deleted = size - index.fact_count()
+        if engine.schema_depends_on_strata:  # not before: then no strategy follows
+            raise LayerOrderViolated("a stratum may have led to facts that become schema")
         if change.are_leaves:
             strata = strata.with_leaves(change.inserted, change.program.rdf_type)
         else:
