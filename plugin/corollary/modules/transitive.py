@@ -470,7 +470,7 @@ class Transitive(Module):
     def _closed_anew(self, predicate: int, edges: Keys, before: Relation) -> Relation:
         """The closure of some facts (sorted) of a compressed relation, which is kept until others come.
 
-        ``before`` is compressed, too: the closure before the change, or of other facts.
+        ``before`` is the closure before the change, or of the facts that were asked for last.
         """
         known, symmetric = self._anew.get(predicate), self._closures[predicate].symmetric
         if known is None or known[1] != symmetric or not np.array_equal(known[0], edges):
