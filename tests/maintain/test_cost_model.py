@@ -18,7 +18,6 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import Clock, Request, TooMuch
 from corollary.maintain.tuning import (
     PENALTY_AFTER_ABORT,
-    PENALTY_AT_FIRST,
     PENALTY_IF_CUT_SHORT,
     SECONDS_AT_FIRST,
     SECONDS_OF_FIRST_USE,
@@ -40,29 +39,54 @@ def request(removed: int) -> Request:
 
 def give_up(asked: Request) -> float:
     """The estimate after the strategy gave up."""
-    asked.engine.measured = learn_from_recomputing(asked, NAME, TooMuch("too much"))
+    asked.engine.measured = learn_from_recomputing(asked, NAME, TooMuch("too much"), asked.engine.seconds)
     return learnt_seconds(asked, NAME)
 
 
 def start_over(asked: Request) -> float:
     """The estimate after a transaction that was chosen to start over."""
-    asked.engine.measured = learn_from_recomputing(asked, NAME, None)
+    asked.engine.measured = learn_from_recomputing(asked, NAME, None, asked.engine.seconds)
     return learnt_seconds(asked, NAME)
 
 
 @pytest.mark.parametrize("removed", [1, 100_000])
 def test_a_removal_is_tried_again_soon_and_then_later(removed: int) -> None:
     asked = request(removed)
-    at_first = most_seconds(asked, NAME)
-    assert give_up(asked) == pytest.approx(PENALTY_AT_FIRST * SECONDS)
-    assert at_first < most_seconds(asked, NAME) < SECONDS_OF_FIRST_USE + 0.51 * SECONDS
-    assert give_up(asked) == pytest.approx(PENALTY_IF_CUT_SHORT * SECONDS)  # half of the time was not enough
-    assert most_seconds(asked, NAME) == pytest.approx(SECONDS_OF_FIRST_USE + SECONDS)
+    assert most_seconds(asked, NAME) == pytest.approx(SECONDS_OF_FIRST_USE + 0.25 * SECONDS)
+    assert give_up(asked) == pytest.approx(PENALTY_IF_CUT_SHORT * SECONDS)
+    assert most_seconds(asked, NAME) == pytest.approx(SECONDS)
     assert give_up(asked) == PENALTY_AFTER_ABORT * SECONDS
     waits = 0
     while start_over(asked) >= SECONDS:
         waits += 1
     assert waits == 3
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.7, 1.1, 2.0])
+def test_a_removal_that_had_almost_all_the_time_is_not_tried_at_once(seconds: float) -> None:
+    first, second = request(1000), request(990)
+    first.engine.seconds = second.engine.seconds = seconds
+    give_up(first)
+    second.engine.measured = first.engine.measured
+    assert learnt_seconds(second, NAME) < seconds
+    assert give_up(second) == PENALTY_AFTER_ABORT * seconds
+
+
+def test_a_removal_that_was_cut_short_is_tried_again_although_recomputing_took_less_time() -> None:
+    asked = request(1000)
+    asked.engine.measured = learn_from_recomputing(asked, NAME, TooMuch("too much"), SECONDS / 2)
+    asked.engine.seconds = SECONDS / 2
+    assert most_seconds(asked, NAME) == pytest.approx(SECONDS / 2)
+
+
+def test_a_removal_as_large_as_the_last_measured_one_is_measured() -> None:
+    asked, fewer = request(99), request(98)
+    give_up(asked)
+    asked.engine.measured = learn(asked, Report(NAME, removed=98), 0.3 * SECONDS)
+    assert learnt_seconds(asked, NAME) == pytest.approx(PENALTY_IF_CUT_SHORT * SECONDS)
+    asked.engine.measured = learn(asked, Report(NAME, removed=99), 0.3 * SECONDS)
+    assert learnt_seconds(asked, NAME) == 0.3 * SECONDS
+    assert learn(fewer, Report(NAME, removed=98), 0.3 * SECONDS) == {}, "nothing is measured yet"
 
 
 def test_what_was_never_measured_is_tried_at_last() -> None:
@@ -94,7 +118,7 @@ def test_removals_of_schema_are_measured_apart() -> None:
     give_up(schema)
     assert learnt_seconds(data, NAME) == SECONDS_AT_FIRST
     start_over(data)
-    assert learnt_seconds(schema, NAME) == pytest.approx(PENALTY_AT_FIRST * SECONDS)
+    assert learnt_seconds(schema, NAME) == pytest.approx(PENALTY_IF_CUT_SHORT * SECONDS)
 
 
 def work_while_another_thread_compiles() -> None:

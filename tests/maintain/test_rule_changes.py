@@ -17,7 +17,7 @@ from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
 
 from corollary.columns import relation
 from corollary.columns.delta import NOTHING, Delta
-from corollary.evaluate import MaterialisedView, materialise
+from corollary.evaluate import MaterialisedView, materialise, rule_change
 from corollary.execute.context import ExecutionContext
 from corollary.language import IRI, RDF_TYPE, Constant, Program, UnstratifiableError, parse_program
 from corollary.language.model import OWL, RDF, RDFS
@@ -327,6 +327,16 @@ def test_rules_that_few_facts_depend_on(
     facts: frozenset[Fact], before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
     assert not started_over(facts, program_of(*before), program_of(*after))[0]
+
+
+@pytest.mark.parametrize("is_symmetric", [False, True])
+def test_that_a_relation_is_doubled_is_seen_from_some_facts(
+    is_symmetric: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rule_change, "MIN_FACTS_SAMPLED", 7)
+    nodes = [IRI(f"{EXAMPLE}n{i:02}") for i in range(11)]
+    facts = frozenset((a, NEAR, b) for a in nodes for b in nodes if is_symmetric or str(a) < str(b))
+    assert started_over(facts, program_of(COUNT), program_of(INVERSE, COUNT))[0] is not is_symmetric
 
 
 def test_starting_over_forgets_the_forms_for_lists_that_are_gone() -> None:

@@ -23,8 +23,8 @@ from corollary.maintain.tuning import (
     MIN_BUDGET_FACTS,
     MIN_REMOVED_FACTS_IF_SLOW,
     MIN_REMOVED_FACTS_TO_LEARN,
+    MIN_SHARE_TO_JUDGE,
     PENALTY_AFTER_ABORT,
-    PENALTY_AT_FIRST,
     PENALTY_IF_CUT_SHORT,
     SECONDS_AT_FIRST,
     SECONDS_OF_FIRST_USE,
@@ -73,22 +73,29 @@ def _known(request: Request, strategy: str) -> tuple[int, float] | None:
 
 
 def learn(request: Request, report: Report, seconds: float) -> Measured:
-    """The measurements after a transaction that took ``seconds``. A small one changes nothing."""
+    """The measurements after a transaction that took ``seconds``.
+
+    One that removed few facts, and fewer than the last measurement is about, changes nothing.
+    """
     known = dict(request.engine.measured)
     is_slow = seconds > request.engine.seconds
-    if report.removed >= (MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN):
+    least = MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN
+    last, _ = known.get((report.strategy, request.removes_schema), (least, seconds))
+    if report.removed >= min(least, last):
         known[report.strategy, request.removes_schema] = (report.removed, seconds)
         known.pop((AT_FIRST, request.removes_schema), None)
     return known
 
 
-def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
+def learn_from_recomputing(
+    request: Request, given_up: str, error: Exception | None, seconds: float
+) -> Measured:
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
 
-    Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing. After its first
-    transaction, which loads code and makes plans, it becomes PENALTY_AT_FIRST times that: it is tried once
-    more, and has more time. If that is less than the time of recomputing, it is tried a third time, with
-    PENALTY_IF_CUT_SHORT.
+    ``seconds`` is the estimate for recomputing from now on. That for ``given_up`` and this |Δ⁻| becomes
+    PENALTY_AFTER_ABORT times as much. If the strategy had only a part of the time of recomputing, as in its
+    first transaction, which also loads code and makes plans, the factor is PENALTY_IF_CUT_SHORT: the strategy
+    is tried once more, and has all of the time.
     All other estimates for such transactions are multiplied by ESTIMATE_KEPT, also that before anything is
     measured: so that a program whose changes lead to little is not recomputed for ever.
     """
@@ -96,22 +103,22 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     before = dict(request.engine.measured)
     if removed and not any(is_schema == request.removes_schema for _, is_schema in before):
         before[AT_FIRST, request.removes_schema] = (removed, learnt_seconds(request, AT_FIRST))
-    known = {
-        key: (number, ESTIMATE_KEPT * seconds if key[1] == request.removes_schema else seconds)
-        for key, (number, seconds) in before.items()
+    found = {
+        key: (number, ESTIMATE_KEPT * known if key[1] == request.removes_schema else known)
+        for key, (number, known) in before.items()
     }
     if isinstance(error, TooMuch) and removed:
         key = given_up, request.removes_schema
-        known[key] = (removed, _penalty(request, given_up) * request.engine.seconds)
-        known.pop((AT_FIRST, request.removes_schema), None)
-    return known
+        found[key] = (removed, _penalty(request, given_up) * seconds)
+        found.pop((AT_FIRST, request.removes_schema), None)
+    return found
 
 
 def _penalty(request: Request, strategy: str) -> float:
     """The estimate for a strategy that was given up, in proportion to that for recomputing."""
-    if _known(request, strategy) is None:
-        return PENALTY_AT_FIRST
-    is_cut_short = ESTIMATES_ALLOWED * learnt_seconds(request, strategy) < request.engine.seconds
+    enough = MIN_SHARE_TO_JUDGE * request.engine.seconds
+    is_first = _known(request, strategy) is None
+    is_cut_short = is_first or ESTIMATES_ALLOWED * learnt_seconds(request, strategy) < enough
     return PENALTY_IF_CUT_SHORT if is_cut_short else PENALTY_AFTER_ABORT
 
 
@@ -129,16 +136,19 @@ def undisturbed(request: Request, seconds: float, given_up: Exception) -> float:
 def most_seconds(request: Request, strategy: str) -> float:
     """The budget of time: a share of the time of recomputing; none if the strategy was asked for.
 
-    If the strategy's last large transaction took less time than recomputing, the budget is at least
-    ESTIMATES_ALLOWED times the estimate, but not more than the time of recomputing.
+    Before the strategy is measured, SECONDS_OF_FIRST_USE are added. If its last large transaction took less
+    time than recomputing, the budget is at least ESTIMATES_ALLOWED times the estimate, but not more than the
+    time of recomputing.
     """
     if not request.is_automatic:
         return inf
     recomputing, known = request.engine.seconds, _known(request, strategy)
     share = MAX_SHARE_OF_RECOMPUTING * recomputing
-    if known is not None and known[1] < recomputing:
+    if known is None:
+        return SECONDS_OF_FIRST_USE + share
+    if known[1] < recomputing:
         share = max(share, min(recomputing, ESTIMATES_ALLOWED * learnt_seconds(request, strategy)))
-    return SECONDS_OF_FIRST_USE + share
+    return share
 
 
 def affordable(request: Request, seconds: float) -> int:

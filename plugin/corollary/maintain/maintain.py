@@ -57,6 +57,7 @@ def _maintained(request: Request, strategy: str) -> tuple[MaterialisedView, Repo
     if given_up is None and chosen is not FALLBACK:
         result.engine.measured = learn(request, report, counted_clock() - counted)
     else:
-        result.engine.measured = learn_from_recomputing(request, report.strategy, given_up)
+        again = result.engine.seconds
+        result.engine.measured = learn_from_recomputing(request, report.strategy, given_up, again)
         report.recomputed(FALLBACK.name, given_up)
     return result, report
