@@ -41,6 +41,16 @@ MAX_JOURNAL_BYTES = 1 << 20
 """Bytes of SQLite's rollback journal that stay allocated on the disk between commits. Not tuned: a bound on
 disk space."""
 
+MAX_LOGGED = 1 << 7
+"""Facts and terms of a commit that goes to the log. Not tuned: a few kilobytes."""
+
+MAX_LINE_BYTES = 1 << 14
+"""Bytes of a commit in the log. Not tuned."""
+
+MAX_LOG_BYTES = 1 << 18
+"""Bytes of the log. Not tuned: some thousand small commits; the one behind them goes through the database,
+with all of them."""
+
 MIN_FACTS_TO_CHECKPOINT = 1 << 14
 """Facts of I. A folder with fewer gets no snapshot unless it is asked for: to read and derive so few takes
 some hundredths of a second. Measured without and with a snapshot: 10,199 and 18,474 facts of a market are

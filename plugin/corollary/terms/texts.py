@@ -35,6 +35,7 @@ from corollary.kernels.byte_texts import (
     decode_in_parts,
     decode_texts,
     enter_slots,
+    hash_of,
     hash_texts,
     number_texts,
 )
@@ -94,6 +95,20 @@ class Texts:
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             hash_texts(data, starts, lengths, firsts, hashes, earlier, recent)
         return Texts(data, starts, lengths, firsts, hashes, earlier)
+
+    @staticmethod
+    def of_one(string: str) -> Texts:
+        """One string, which is not empty. Its hash is computed without a kernel."""
+        data = bytearray(string.encode("utf-8", "surrogatepass"))
+        row: Places = np.zeros(1, np.int64)
+        return Texts(
+            np.frombuffer(data, np.uint8),
+            row,
+            np.array([len(data)], np.int64),
+            np.array([data[0]], np.uint8),
+            np.array([hash_of(data)], np.uint32),
+            row,
+        )
 
     @staticmethod
     def of_strings(strings: list[str]) -> Texts:
@@ -267,10 +282,9 @@ class TextTable:
         """The number of a text; None if the table does not have it."""
         if not self._size:
             return None
-        data: Bytes = np.frombuffer(bytearray(text.encode("utf-8", "surrogatepass")), np.uint8)
-        wanted = Texts.of(data, np.zeros(1, np.int64), np.array([data.size], np.int64))
+        wanted = Texts.of_one(text)
         numbers: Numbers = np.empty(1, np.uint32)
-        self.look_up(wanted, int(data[0]), 0, numbers)
+        self.look_up(wanted, int(wanted.data[0]), 0, numbers)
         number = int(numbers[0])
         return None if number == ABSENT else number
 
