@@ -116,7 +116,7 @@ class CommitLog:
 
     def __init__(self, place: Path) -> None:
         """Open the log, or make it; what is in it stays. Raises OSError."""
-        self._place = place
+        self._place = os.fspath(place)
         is_new = not place.exists()
         self._file = open(place, "a+b", buffering=0)  # noqa: SIM115
         self.close = finalize(self, self._file.close)
@@ -145,7 +145,7 @@ class CommitLog:
         """
         try:
             if self._file.write(line) != len(line):
-                raise OSError(errno.EIO, "a line was not written as a whole", str(self._place))
+                raise OSError(errno.EIO, "a line was not written as a whole", self._place)
             _to_disk(self._file.fileno())
         except OSError:
             self._file.truncate(self.end)

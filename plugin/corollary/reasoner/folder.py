@@ -122,7 +122,7 @@ _Logged = tuple["_Logged | None", list[LoggedChange]]
 """The changes of the commits in the log: those of the former ones, and those of the last one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Written:
     """The contents of a folder after a commit.
 
@@ -160,8 +160,9 @@ class _Written:
         counts = list(self.counts)
         for kind, texts in commit.terms:
             counts[kind] += len(texts)
-        return replace(
-            self,
+        after = object.__new__(_Written)  # as dataclasses.replace, but cheaper
+        after.__dict__.update(
+            self.__dict__,
             commit=commit.number,
             counts=tuple(counts),
             weight=self.weight + sum(ROW_COST_IN_FACTS + keys.size for *_, keys in commit.changes),
@@ -171,6 +172,7 @@ class _Written:
             logged=(self.logged, commit.changes),
             line=line,
         )
+        return after
 
     def changes_since(self, changes: list[LoggedChange]) -> list[LoggedChange]:
         """The changes of the commits in the log, and after them ``changes``: what the database lacks."""
@@ -265,7 +267,7 @@ class Folder:
         with self._complaints():
             _refuse_place(place, create=create, read_only=read_only)
             is_new = create and not (place / DATABASE).exists()
-            self._file = place / DATABASE
+            self._file = os.fspath(place / DATABASE)
             self._lock = _locked(place, is_shared=read_only, create=create and not read_only)
             finalize(self, _unlock, self._lock, self._process)
             self._database = _connection(place)
@@ -604,14 +606,14 @@ class Folder:
         if not changes and not new:  # new terms without facts are written later
             self._written = replace(written, version=version)
             return
-        current().where = f"writing {self.place}"
         size = sum(counts) - sum(written.counts) + sum(keys.size for *_, keys in changes)
         is_small = written.version is not None and size <= MAX_LOGGED
+        if is_small and is_as_left:
+            terms = _terms_between(dictionary, written.counts, counts)
+            if self._append_to_log(version, LoggedCommit(written.commit + 1, terms, changes, new)):
+                return
+        current().where = f"writing {self.place}"
         with self._complaints(), self._taken_back_if_interrupted():
-            if is_small and is_as_left:
-                terms = _terms_between(dictionary, written.counts, counts)
-                if self._append_to_log(version, LoggedCommit(written.commit + 1, terms, changes, new)):
-                    return
             log = self._opened_log() if is_small else None
             self._write(written, version, counts, changes, others, takes_log=log is not None)
             self._log = log
