@@ -41,7 +41,7 @@ def read(content: bytes, number: int = 7) -> list[object]:
     return [plain(commit) for commit in logged_commits(content, SEED, number)]
 
 
-COMMITS = [logged(8, [1, 2**64 - 1]), logged(9, []), logged(10, [5], "")]
+COMMITS = [logged(8, [1, 2**64 - 1]), logged(9, []), logged(10, [5], "\ud800")]
 LINES = [commit.line(SEED) for commit in COMMITS]
 
 

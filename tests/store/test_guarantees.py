@@ -498,6 +498,66 @@ def test_a_folder_that_is_gone_or_replaced_is_noticed(call: str, tmp_path: Path)
         store.close(discard=True)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_that_closes_its_copy_leaves_the_log(tmp_path: Path) -> None:
+    """SQLite's own log would be removed, and what the parent writes then would be lost."""
+    store = written(tmp_path)
+    for number in range(2):
+        process = os.fork()
+        if process == 0:
+            try:
+                store.close(discard=True)
+            finally:
+                os._exit(0)
+        os.waitpid(process, 0)
+        Graph(store, EX.g).add((EX.forked, EX.p, EX[f"o{number}"]))
+        store.commit()
+        assert (tmp_path / commit_log.LOG).stat().st_size
+    expected = seen(store)
+    crash(store)
+    again = reader(tmp_path)
+    assert seen(again)[0] == expected[0]
+
+
+def test_a_log_that_is_lost_or_damaged_is_noticed(tmp_path: Path) -> None:
+    store = written(tmp_path / "store")
+    crash(store)
+    line = (tmp_path / "store" / commit_log.LOG).read_bytes()
+    for content, what in ((None, "is missing"), (line[:30] + b"?" + line[31:], "a line is damaged")):
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")
+        log = tmp_path / "copy" / commit_log.LOG
+        log.unlink() if content is None else log.write_bytes(content)
+        for options in "", ";read_only=yes":
+            with pytest.raises(CorollaryError, match=what):
+                CorollaryStore().open(f"{tmp_path / 'copy'}{options}")
+        shutil.rmtree(tmp_path / "copy")
+    again = CorollaryStore(rules="rdfs")
+    again.open(str(tmp_path / "store"))
+    assert len(again.explicit()) == 121 and again.verify().is_sound
+    again.close()
+    assert [file.name for file in (tmp_path / "store").iterdir()] == [DATABASE]
+
+
+def test_a_log_that_is_removed_or_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
+    """The database takes the commit, and those of the log."""
+    store = written(tmp_path)
+    graph = Graph(store, EX.g)
+    graph.add((EX.a, EX.p, EX.one))
+    store.commit()
+    (tmp_path / commit_log.LOG).unlink()
+    graph.add((EX.a, EX.p, EX.two))
+    store.commit()
+    graph.add((EX.a, EX.p, EX.three))
+    store.commit()
+    with patch.object(commit_log, "_to_disk", side_effect=OSError(28, "No space left on device")):
+        graph.add((EX.a, EX.p, EX.four))
+        store.commit()
+    expected = seen(store)
+    assert store.verify().is_sound
+    crash(store)
+    assert seen(reader(tmp_path))[0] == expected[0]
+
+
 def test_what_others_wrote_is_not_written_over(tmp_path: Path) -> None:
     """Where there are no locks, as on some file systems, the manifest tells."""
     store = written(tmp_path)

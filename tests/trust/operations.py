@@ -240,6 +240,7 @@ def _commit_twice(case: Case) -> None:
 
 IN_FOLDERS: dict[str, Callable[[Case], object]] = {
     "commit beside the log": _commit_beside_the_log,
+    "commit twice": _commit_twice,
     "close": lambda case: case.store.close(),
     "close and discard": lambda case: case.store.close(discard=True),
     "close and open": _reopen,

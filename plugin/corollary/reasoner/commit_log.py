@@ -130,6 +130,13 @@ class CommitLog:
         self._file.truncate(0)
         self.seed, self.end = seed, 0
 
+    def is_in_place(self) -> bool:
+        """Whether the folder has the file that is open here."""
+        try:
+            return os.stat(self._place).st_ino == self._inode
+        except OSError:
+            return False
+
     def is_as_left(self) -> bool:
         """Whether the file is in its place, and ends where this process has left it."""
         try:

@@ -42,14 +42,14 @@ MAX_JOURNAL_BYTES = 1 << 20
 disk space."""
 
 MAX_LOGGED = 1 << 7
-"""Facts and terms of a commit that goes to the log. Not tuned: a few kilobytes."""
+"""Facts and terms of a commit that goes to the log. Not tuned: some kilobytes of text."""
 
 MAX_LINE_BYTES = 1 << 14
-"""Bytes of a commit in the log. Not tuned."""
+"""Bytes of a commit that goes to the log. Not tuned: a bound on the texts of its terms."""
 
 MAX_LOG_BYTES = 1 << 18
-"""Bytes of the log. Not tuned: some thousand small commits; the one behind them goes through the database,
-with all of them."""
+"""Bytes of the log. The commit that would exceed them goes to the database, with all that is logged. Not
+tuned: some thousand commits of one fact, which make a few rows then."""
 
 MIN_FACTS_TO_CHECKPOINT = 1 << 14
 """Facts of I. A folder with fewer gets no snapshot unless it is asked for: to read and derive so few takes
