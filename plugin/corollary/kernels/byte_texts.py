@@ -117,18 +117,6 @@ def _hash(data: Bytes, start: Place, length: Place) -> np.uint32:
     return np.uint32((mixed * factor) >> np.uint64(32))
 
 
-def hash_of(text: bytes | bytearray) -> int:
-    """The hash of one text, as ``hash_texts`` computes it, without arrays and machine code."""
-    factor, bits = 0x9E3779B97F4A7C15, (1 << 64) - 1
-    mixed, rest = len(text) * factor & bits, len(text) & ~7
-    for at in range(0, rest, 8):
-        mixed = (mixed ^ int.from_bytes(text[at : at + 8], "little")) * factor & bits
-        mixed ^= mixed >> 32
-    mixed = (mixed ^ int.from_bytes(text[rest:], "big")) * factor & bits
-    mixed ^= mixed >> 29
-    return (mixed * factor & bits) >> 32
-
-
 @inlined_part
 def _word(data: Bytes, at: np.uint64) -> np.uint64:
     """The eight bytes from ``at`` on, the first of them lowest."""

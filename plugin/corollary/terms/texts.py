@@ -35,7 +35,6 @@ from corollary.kernels.byte_texts import (
     decode_in_parts,
     decode_texts,
     enter_slots,
-    hash_of,
     hash_texts,
     number_texts,
 )
@@ -106,7 +105,7 @@ class Texts:
             row,
             np.array([len(data)], np.int64),
             np.array([data[0]], np.uint8),
-            np.array([hash_of(data)], np.uint32),
+            np.array([_hash_of(data)], np.uint32),
             row,
         )
 
@@ -380,3 +379,15 @@ def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
     larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # untouched pages cost no memory
     apart(used, partial(np.copyto, larger[:used], array[:used]))
     return larger
+
+
+def _hash_of(text: bytes | bytearray) -> int:
+    """The hash of one text, as the kernel ``hash_texts`` computes it, without arrays and machine code."""
+    factor, bits = 0x9E3779B97F4A7C15, (1 << 64) - 1
+    mixed, rest = len(text) * factor & bits, len(text) & ~7
+    for at in range(0, rest, 8):
+        mixed = (mixed ^ int.from_bytes(text[at : at + 8], "little")) * factor & bits
+        mixed ^= mixed >> 32
+    mixed = (mixed ^ int.from_bytes(text[rest:], "big")) * factor & bits
+    mixed ^= mixed >> 29
+    return (mixed * factor & bits) >> 32
