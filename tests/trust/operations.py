@@ -232,15 +232,8 @@ def _commit_beside_the_log(case: Case) -> None:
         case.store.commit()
 
 
-def _commit_twice(case: Case) -> None:
-    case.store.commit()
-    case.home.add(NEW[0])
-    case.store.commit()
-
-
 IN_FOLDERS: dict[str, Callable[[Case], object]] = {
     "commit beside the log": _commit_beside_the_log,
-    "commit twice": _commit_twice,
     "close": lambda case: case.store.close(),
     "close and discard": lambda case: case.store.close(discard=True),
     "close and open": _reopen,
