@@ -49,7 +49,6 @@ from zlib import crc32
 
 import numpy as np
 
-from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import held
@@ -60,7 +59,7 @@ from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, m
 from corollary.reasoner.commit_log import LOG, CommitLog, LoggedChange, LoggedCommit, logged_commits
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
 from corollary.reasoner.persistence import Seen, seen_in_file
-from corollary.reasoner.quads import Change, Quads, differences
+from corollary.reasoner.quads import Change, Quads
 from corollary.reasoner.snapshot_file import (
     Contents,
     MappedSnapshot,
@@ -109,8 +108,6 @@ _TABLES = (
     f"PRAGMA user_version = {FORMAT_VERSION}",
 )
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-_NOTHING = TripleIndex()
 
 _opened_last: WeakValueDictionary[int, Folder] = WeakValueDictionary()
 """The folder that each thread opened last, by thread id."""
@@ -1216,13 +1213,11 @@ def _encoded(kind: int, texts: list[str]) -> _Terms:
 
 def _changes(before: Quads, after: Quads) -> Iterator[LoggedChange]:
     """The facts removed from and added to the graphs, by graph and predicate; without formulas."""
-    for graph in dict.fromkeys((*before.graphs, *after.graphs)):
-        then, now = before.graphs.get(graph, _NOTHING), after.graphs.get(graph, _NOTHING)
-        for predicate, removed, added in differences(then, now):
-            if removed.size:
-                yield graph, predicate, False, removed
-            if added.size:
-                yield graph, predicate, True, added
+    for graph, predicate, removed, added in after.since_by_graph(before):
+        if removed.size:
+            yield graph, predicate, False, removed
+        if len(added):
+            yield graph, predicate, True, added.keys
 
 
 def _last_words(changes: list[LoggedChange]) -> Iterator[tuple[int, int, Keys, Mask]]:
