@@ -48,7 +48,7 @@ MAX_LINE_BYTES = 1 << 14
 """Bytes of a commit that goes to the log. Not tuned: a bound on the texts of its terms."""
 
 MAX_LOG_BYTES = 1 << 18
-"""Bytes of the log. The commit that would exceed them goes to the database, with all that is logged. Measured:
+"""Bytes of the log. A commit that would exceed them goes to the database, with all that is logged. Measured:
 1,000 commits of one fact are 146 KB. Opening takes 110 to 140 ms after a crash; a row for each took 75 ms. In
 the database they become a few rows, and opening takes 2 to 18 ms; a row for each took 150 ms."""
 
