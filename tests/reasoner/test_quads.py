@@ -62,6 +62,16 @@ def of_columns(removed: Iterable[Quad], added: Iterable[Quad]) -> list[Change]:
     return changes
 
 
+def by_graph(after: Quads, before: Quads) -> tuple[set[Quad], set[Quad]]:
+    """What graphs have lost and gained, each once."""
+    sides: tuple[list[Quad], list[Quad]] = [], []
+    for graph, p, removed, added in after.since_by_graph(before):
+        for side, keys in zip(sides, (removed, added.keys), strict=True):
+            side += [(graph, key >> 32, p, key & 0xFFFFFFFF) for key in keys.tolist()]
+    assert all(len(side) == len(set(side)) for side in sides)
+    return set(sides[0]), set(sides[1])
+
+
 @given(st.lists(st.one_of(rows, columns), max_size=30))
 @settings(deadline=None)
 def test_any_changes_in_any_batches(script: list[object]) -> None:
@@ -83,12 +93,18 @@ def test_any_changes_in_any_batches(script: list[object]) -> None:
         check(after, model)
         kept.append((after, set(model)))
         store = after
+    for graph in (0, FORMULA):
+        store, model = store.without_graph(graph), {quad for quad in model if quad[0] != graph}
+        kept.append((store, model))
     for quads_then, then in kept:
         check(quads_then, then)
         for other, model_then in kept:
             lost, gained = other.since(quads_then)
             assert changed(lost) == union(then) - union(model_then)
             assert changed(gained) == union(model_then) - union(then)
+            gone, new = by_graph(other, quads_then)
+            assert gone == {quad for quad in then - model_then if quad[0] != FORMULA}
+            assert new == {quad for quad in model_then - then if quad[0] != FORMULA}
 
 
 def test_the_union_shares_the_relation_of_a_graph_that_has_all_facts() -> None:

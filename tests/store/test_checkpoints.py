@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from rdflib import OWL, RDF, RDFS, Graph, Literal, Namespace, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from tests.strategies import examples
-from tests.trust.operations import BEGUN, NAMED, NEW, PROGRAMS, check_closure, seen
+from tests.trust.operations import BEGUN, NAMED, NEW, PROGRAMS, check_closure, crash, seen
 
 from corollary.columns.column_file import ColumnFile
 from corollary.language import CorollaryError, parse_program
@@ -77,11 +77,6 @@ def settle(store: CorollaryStore) -> None:
 def facts_of(store: CorollaryStore) -> set[Any]:
     """All triples, explicit and inferred."""
     return {triple for triple, _ in store.triples((None, None, None))}
-
-
-def crash(store: CorollaryStore) -> None:
-    """Release the folder as a process does that is killed."""
-    store.reasoner.versions.persistence().close()  # type: ignore[union-attr]
 
 
 def change(store: CorollaryStore, verb: str, *what: Any) -> None:

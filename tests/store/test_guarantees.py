@@ -9,19 +9,22 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
 from rdflib import RDF, RDFS, Dataset, Graph, Namespace, URIRef
 from rdflib.store import NO_STORE, VALID_STORE
-from tests.trust.operations import seen
+from tests.trust.operations import crash, seen
 
 from corollary.cli import main
 from corollary.language import CorollaryError
+from corollary.reasoner import commit_log, folder
 from corollary.reasoner.folder import DATABASE, Folder
 from corollary.store import CorollaryStore
 
@@ -246,8 +249,9 @@ def test_ids_out_of_range_are_noticed(tmp_path: Path) -> None:
     folder = store.reasoner.versions.persistence()
     assert isinstance(folder, Folder)
     facts = ((1 << 29) << 32 | 5).to_bytes(8, "little")
-    rows = folder._append("changes", folder._written.changes, 5, 6, 1, facts)
-    folder._insert("others", "manifest", replace(folder._written, changes=rows).manifest())
+    stored = folder._written.in_database
+    rows = folder._append("changes", stored.changes, 5, 6, 1, facts)
+    folder._insert("others", "manifest", replace(stored, changes=rows).manifest())
     assert not store.verify().is_sound
     folder.close()
     with pytest.raises(CorollaryError, match="terms that it does not have"):
@@ -334,25 +338,38 @@ class Interrupting:
         raise KeyboardInterrupt
 
 
-def test_terms_keep_their_ids_after_an_interrupted_commit(tmp_path: Path) -> None:
+@contextmanager
+def interrupted(store: CorollaryStore, *, commits: bool, in_log: bool) -> Iterator[None]:
+    """The next commit is interrupted, before or after it takes place, in the database or in the log."""
+    place = store.reasoner.versions.persistence()
+    assert isinstance(place, Folder)
+    database = place._database
+    append = (commit_log, "_to_disk") if commits else (commit_log.CommitLog, "append")
+    with pytest.raises(KeyboardInterrupt):
+        if in_log:
+            with patch.object(*append, side_effect=KeyboardInterrupt):
+                yield
+        else:
+            place._database = Interrupting(database, commits=commits)  # type: ignore[assignment]
+            with patch.object(folder, "MAX_LOGGED", -1):
+                yield
+    place._database = database
+
+
+@pytest.mark.parametrize("in_log", [False, True])
+def test_terms_keep_their_ids_after_an_interrupted_commit(tmp_path: Path, in_log: bool) -> None:
     """Found: most processes that were interrupted while they committed left a folder with other triples."""
     store = written(tmp_path)
     graph = Graph(store, EX.g)
-    folder = store.reasoner.versions.persistence()
-    assert isinstance(folder, Folder)
-    database = folder._database
-
     for number in range(3):
         graph.add((EX[f"new{number}"], EX.p, EX[f"value{number}"]))
-        folder._database = Interrupting(database, commits=True)  # type: ignore[assignment]
-        with pytest.raises(KeyboardInterrupt):
+        with interrupted(store, commits=True, in_log=in_log):
             store.commit()
-        folder._database = database
         graph.add((EX[f"later{number}"], EX.p, EX[f"other{number}"]))
     store.rollback()  # the last commit took place
     assert (EX.new2, EX.p, EX.value2) in graph and (EX.later2, EX.p, EX.other2) not in graph
     expected = seen(store)
-    folder.close()
+    crash(store)
     again = CorollaryStore(rules="rdfs")
     again.open(str(tmp_path))
     assert seen(again)[0] == expected[0]
@@ -360,25 +377,20 @@ def test_terms_keep_their_ids_after_an_interrupted_commit(tmp_path: Path) -> Non
     again.close()
 
 
-def test_an_interrupted_transaction_is_decided_by_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_log", [False, True])
+def test_an_interrupted_transaction_is_decided_by_the_folder(tmp_path: Path, in_log: bool) -> None:
     for is_committed in (False, True):
         store = written(tmp_path / str(is_committed))
         graph = Graph(store, EX.g)
-        folder = store.reasoner.versions.persistence()
-        assert isinstance(folder, Folder)
-        database = folder._database
-
-        folder._database = Interrupting(database, commits=is_committed)  # type: ignore[assignment]
-        with pytest.raises(KeyboardInterrupt), store.transaction():
+        with interrupted(store, commits=is_committed, in_log=in_log), store.transaction():
             graph.add(TRIPLE)
             graph.bind("new", URIRef("urn:new#"))
-        folder._database = database
         assert (TRIPLE in graph) is is_committed
         assert ("new" in dict(store.namespaces())) is is_committed
         expected = seen(store)
         store.rollback()
         assert seen(store) == expected
-        folder.close()
+        crash(store)
         again = CorollaryStore(rules="rdfs")
         again.open(str(tmp_path / str(is_committed)))
         assert seen(again)[:3] == expected[:3]
@@ -484,6 +496,66 @@ def test_a_folder_that_is_gone_or_replaced_is_noticed(call: str, tmp_path: Path)
         assert not store.verify().is_sound
         assert TRIPLE in Graph(store, EX.g)
         store.close(discard=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_that_closes_its_copy_leaves_the_log(tmp_path: Path) -> None:
+    """SQLite's own log would be removed, and what the parent writes then would be lost."""
+    store = written(tmp_path)
+    for number in range(2):
+        process = os.fork()
+        if process == 0:
+            try:
+                store.close(discard=True)
+            finally:
+                os._exit(0)
+        os.waitpid(process, 0)
+        Graph(store, EX.g).add((EX.forked, EX.p, EX[f"o{number}"]))
+        store.commit()
+        assert (tmp_path / commit_log.LOG).stat().st_size
+    expected = seen(store)
+    crash(store)
+    again = reader(tmp_path)
+    assert seen(again)[0] == expected[0]
+
+
+def test_a_log_that_is_lost_or_damaged_is_noticed(tmp_path: Path) -> None:
+    store = written(tmp_path / "store")
+    crash(store)
+    line = (tmp_path / "store" / commit_log.LOG).read_bytes()
+    for content, what in ((None, "is missing"), (line[:30] + b"?" + line[31:], "a line is damaged")):
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")
+        log = tmp_path / "copy" / commit_log.LOG
+        log.unlink() if content is None else log.write_bytes(content)
+        for options in "", ";read_only=yes":
+            with pytest.raises(CorollaryError, match=what):
+                CorollaryStore().open(f"{tmp_path / 'copy'}{options}")
+        shutil.rmtree(tmp_path / "copy")
+    again = CorollaryStore(rules="rdfs")
+    again.open(str(tmp_path / "store"))
+    assert len(again.explicit()) == 121 and again.verify().is_sound
+    again.close()
+    assert [file.name for file in (tmp_path / "store").iterdir()] == [DATABASE]
+
+
+def test_a_log_that_is_removed_or_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
+    """The database takes the commit, and those of the log."""
+    store = written(tmp_path)
+    graph = Graph(store, EX.g)
+    graph.add((EX.a, EX.p, EX.one))
+    store.commit()
+    (tmp_path / commit_log.LOG).unlink()
+    graph.add((EX.a, EX.p, EX.two))
+    store.commit()
+    graph.add((EX.a, EX.p, EX.three))
+    store.commit()
+    with patch.object(commit_log, "_to_disk", side_effect=OSError(28, "No space left on device")):
+        graph.add((EX.a, EX.p, EX.four))
+        store.commit()
+    expected = seen(store)
+    assert store.verify().is_sound
+    crash(store)
+    assert seen(reader(tmp_path))[0] == expected[0]
 
 
 def test_what_others_wrote_is_not_written_over(tmp_path: Path) -> None:

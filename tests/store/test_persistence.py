@@ -37,9 +37,11 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
 from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import Node
 from tests.strategies import examples
+from tests.trust.operations import crash
 
 from corollary.language import CorollaryError
 from corollary.reasoner import folder
+from corollary.reasoner.commit_log import LOG
 from corollary.reasoner.folder import DATABASE
 from corollary.reasoner.tuning import SECONDS_BETWEEN_ATTEMPTS
 from corollary.store import CorollaryStore
@@ -135,13 +137,14 @@ def change(data: Dataset, verb: str, *what: Any) -> None:
             len(data)
 
 
-@given(st.lists(steps, max_size=40))
+@given(st.lists(steps, max_size=40), st.sampled_from((0, 1 << 9, 1 << 18)))
 @settings(max_examples=examples(150), deadline=None)
-def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
+def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]], log: int) -> None:
     # the smallest pieces, and rewriting at every turn
     with (
         tempfile.TemporaryDirectory() as name,
         patch.multiple(folder, MAX_BYTES_PER_ROW=32, ROW_COST_IN_FACTS=2, MIN_ROWS_TO_REWRITE=2),
+        patch.object(folder, "MAX_LOG_BYTES", log),
     ):
         place = Path(name) / "store"
         data = opened(place, create=True)
@@ -153,7 +156,9 @@ def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
                 data.commit() if verb == "commit" else data.close()
                 committed = state(model)
             if verb == "crash":
-                data.store.reasoner.versions.persistence().close()  # type: ignore[attr-defined]
+                crash(data.store)  # type: ignore[arg-type]
+                with open(place / LOG, "ab") as file:
+                    file.write(b"000")  # of a line that was not finished
                 model = memory(committed)
             if verb in ("crash", "reopen"):
                 data = opened(place)

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, Graph, Literal
-from tests.store.test_checkpoints import EX, NEVER, change, crash, facts_of, opened, settle, steps, tuned
+from tests.store.test_checkpoints import EX, NEVER, change, facts_of, opened, settle, steps, tuned
 from tests.strategies import examples
-from tests.trust.operations import PROGRAMS, check_closure, seen
+from tests.trust.operations import PROGRAMS, check_closure, crash, seen
 
 from corollary.language import CorollaryError
 from corollary.reasoner import opening

@@ -404,6 +404,7 @@ def test_a_disk_that_is_full_rolls_a_transaction_back(tmp_path: Path) -> None:
     store = store_of(graph)
     full = sqlite3.OperationalError("disk is full")
     with (
+        patch("corollary.reasoner.folder.MAX_LOGGED", -1),
         patch("corollary.reasoner.folder._checksum", side_effect=full),
         pytest.raises(CorollaryError, match="disk is full"),
         store.transaction(),

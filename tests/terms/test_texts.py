@@ -156,6 +156,7 @@ def test_python_and_machine_code_hash_alike() -> None:
         results.append((hashes.tolist(), earlier.tolist()))
     assert results[0] == results[1]
     assert len(set(results[0][0])) == 6
+    assert results[0][0][1:6] == [int(Texts.of_one(text).hashes[0]) for text in (*strings[1:], "x2345679")]
     assert results[0][1] == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
 
 
@@ -167,6 +168,11 @@ def test_texts_at_one_place_have_one_hash(rows: list[tuple[int, int]]) -> None:
     texts = Texts.of(data, starts, lengths)
     strings = [data[start : start + length].tobytes().decode() for start, length in rows]
     assert texts.hashes.tolist() == [int(Texts.of_strings([string]).hashes[0]) for string in strings]
+    assert all(
+        Texts.of_one(string).hashes == hashed
+        for string, hashed in zip(strings, texts.hashes, strict=True)
+        if string
+    )
     assert all(row <= place and strings[row] == strings[place] for place, row in enumerate(texts.earlier))
 
 

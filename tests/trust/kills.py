@@ -28,6 +28,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -51,6 +52,7 @@ from corollary.kernels import compiled
 from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
 from corollary.reasoner import folder
+from corollary.reasoner.commit_log import LOG, CommitLog
 from corollary.reasoner.folder import DATABASE, Folder
 from corollary.store import CorollaryStore
 
@@ -104,11 +106,13 @@ class Phase(IntEnum):
     CLOSE_COMMIT = 9
     CHECKPOINT = 10
     CHECKPOINT_COMMIT = 11
+    LOG = 12
 
 
 TITLES = {
     Phase.WRITE: "write",
     Phase.COMMIT: "commit",
+    Phase.LOG: "log",
     Phase.COMPACTION: "compaction: rows",
     Phase.COMPACTION_COMMIT: "compaction: COMMIT",
     Phase.CHECKPOINT: "checkpoint: its file",
@@ -121,6 +125,7 @@ TITLES = {
     Phase.BETWEEN: "changes in memory",
 }
 AIMS = [phase for phase in TITLES if phase not in (Phase.BETWEEN, Phase.RECOVERY)]
+IN_DATABASE = (Phase.WRITE, Phase.COMMIT, Phase.COMPACTION, Phase.COMPACTION_COMMIT)
 BEFORE_COMMIT = (Phase.WRITE, Phase.COMPACTION)
 
 
@@ -325,10 +330,10 @@ class Board:
             self.enter(before)
 
 
-def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool) -> None:
+def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool, logs: bool) -> None:
     """Replace what opens, writes and closes a folder in this process by what also says so on the board."""
     init, read, write, close = Folder.__init__, Folder.read, Folder._write, CorollaryStore.close
-    checkpoint = Folder._checkpoint
+    checkpoint, append, here = Folder._checkpoint, CommitLog.append, threading.local()
 
     def marked_init(self: Folder, place: Path, **options: Any) -> None:
         file = place / DATABASE
@@ -340,13 +345,22 @@ def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool) -
         with board.during(Phase.OPEN):
             return read(self, *arguments)
 
-    def marked_write(self: Folder, *arguments: Any) -> None:
+    def marked_write(self: Folder, *arguments: Any, **options: Any) -> None:
+        if getattr(here, "is_checkpoint", False):
+            write(self, *arguments, **options)
+            return
         with board.during(Phase.CLOSE_COMMIT if board.phase is Phase.CLOSE else Phase.WRITE):
-            write(self, *arguments)
+            write(self, *arguments, **options)
+
+    def marked_append(self: CommitLog, line: bytes) -> None:
+        with board.during(Phase.LOG):
+            append(self, line)
 
     def marked_checkpoint(self: Folder, progress: Progress) -> None:
+        here.is_checkpoint = True
         with board.during(Phase.CHECKPOINT):
             checkpoint(self, progress)
+        here.is_checkpoint = False
 
     def marked_close(self: CorollaryStore, *arguments: Any, **options: Any) -> None:
         with board.during(Phase.CLOSE):
@@ -376,6 +390,9 @@ def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool) -
         (Folder, "_write", marked_write),
         (Folder, "_checkpoint", marked_checkpoint),
         (CorollaryStore, "close", marked_close),
+        (CommitLog, "append", marked_append),
+        (folder, "MAX_LOGGED", 1 << 7 if logs else -1),
+        (folder, "MAX_LOG_BYTES", 1 << 12),  # so that the database often gets what is in a full log
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
         (folder, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
         (folder, "MAX_BYTES_PER_ROW", 1 << 10),
@@ -480,7 +497,7 @@ def check(story: Story, place: Path, reported: int, *, read_only: bool) -> Findi
         raise Failure(f"read only it holds {number} commits, and after that {later}")
     names = {path.name for path in place.iterdir()} if place.exists() else set()
     snapshots = {name for name in names if name.endswith(".snapshot")}
-    if (others := names - snapshots - {DATABASE, JOURNAL}) or len(snapshots) > 1:
+    if (others := names - snapshots - {DATABASE, JOURNAL, LOG}) or len(snapshots) > 1:
         raise Failure(f"there are other files in the folder: {others | snapshots}")
     return Finding(later, refusal)
 
@@ -583,10 +600,11 @@ def kill(
     last = board.entries(aim) + (1 if aim in (Phase.CREATE, Phase.RECOVERY) else chance.randint(1, 4))
     share = chance.random()
     checkpoints = aim in (Phase.CHECKPOINT, Phase.CHECKPOINT_COMMIT) or chance.random() < 0.3
+    logs = aim is Phase.LOG or (aim not in IN_DATABASE and chance.random() < 0.6)
 
     def task(send: Callable[[object], object]) -> None:
         board.begin()
-        mark(board, small_cache=small_cache, journal=journal, checkpoints=checkpoints)
+        mark(board, small_cache=small_cache, journal=journal, checkpoints=checkpoints, logs=logs)
         work(story, place, send)
 
     process, reading = forked_with_pipe(task)

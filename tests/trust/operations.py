@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from rdflib import RDF, RDFS, XSD, Dataset, Graph, Literal, Namespace, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
@@ -24,6 +25,7 @@ from tests.trust.injection import Interrupted
 
 from corollary.language import CorollaryError, Program, constant_text, parse_constant, parse_program
 from corollary.profiles import load_profile
+from corollary.reasoner.folder import Folder
 from corollary.sparql.rdf_terms import _term, text_of
 from corollary.store import CorollaryStore
 
@@ -223,7 +225,15 @@ OPERATIONS: dict[str, Callable[[Case], object]] = {
     "transaction": _transaction,
     "transaction that fails": _rolled_back,
 }
+
+
+def _commit_beside_the_log(case: Case) -> None:
+    with patch("corollary.reasoner.folder.MAX_LOG_BYTES", 0):
+        case.store.commit()
+
+
 IN_FOLDERS: dict[str, Callable[[Case], object]] = {
+    "commit beside the log": _commit_beside_the_log,
     "close": lambda case: case.store.close(),
     "close and discard": lambda case: case.store.close(discard=True),
     "close and open": _reopen,
@@ -309,7 +319,7 @@ def check(case: Case, wanted: Expected, number: int) -> None:
             assert anonymous(state) in wanted.committed, difference(state, wanted)
             check_closure(state)
             if place is not None:
-                _crash(store)
+                crash(store)
                 again = opened(place, store.rules())
                 assert seen(again)[:3] == state[:3]
                 again.close(discard=True)
@@ -342,10 +352,12 @@ def opened(place: Path, rules: Program) -> CorollaryStore:
     return store
 
 
-def _crash(store: CorollaryStore) -> None:
+def crash(store: CorollaryStore) -> None:
+    """Leave a folder as a process does that is killed."""
     folder = store.reasoner.versions.persistence()
-    assert folder is not None
-    folder.close()
+    assert isinstance(folder, Folder)
+    folder._database.close()
+    folder._lock.close()
 
 
 def difference(found: Seen, wanted: Expected) -> str:

@@ -146,7 +146,7 @@ def written(place: Path) -> Iterator[ColumnWriter]:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, place)
-            _sync(place.parent)
+            sync_names(place.parent)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
@@ -158,7 +158,7 @@ def written(place: Path) -> Iterator[ColumnWriter]:
         ) from error
 
 
-def _sync(folder: Path) -> None:
+def sync_names(folder: Path) -> None:
     """Force the names in a folder to the disk, where the system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)

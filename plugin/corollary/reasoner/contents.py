@@ -24,17 +24,27 @@ NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeEr
 """Exceptions that decoding may raise for contents that no store has written."""
 
 
-def others_of(version: Version) -> dict[str, bytes]:
-    """Encode the contents, by name as in ``NAMES``. Precondition: ``version`` is applied."""
+def others_of(
+    version: Version, before: Version | None = None, known: Mapping[str, bytes] | None = None
+) -> Mapping[str, bytes]:
+    """Encode the contents, by name as in ``NAMES``. Precondition: ``version`` is applied.
+
+    ``known`` are the contents of ``before``, which has the same dictionary: they are returned if nothing of
+    them has changed.
+    """
     quads, default = version.quads, version.terms.default
-    empty = {graph for graph, index in quads.graphs.items() if not index.fact_count()}
+    empty = _packed(sorted(_empty_graphs(quads) - {default}))
+    if before is not None and known and known["empty"] == empty:
+        is_same = version.named is before.named and version.namespaces is before.namespaces
+        if is_same and not quads.formulas and not before.quads.formulas:
+            return known
     quoted = [np.empty((0, 4), np.uint32)]
     for formula, index in sorted(quads.formulas.items()):
         s, p, o = index.columns(legal=False)
         quoted.append(np.column_stack((s, p, o, np.full(s.size, formula, np.uint32))))
     return {
         "named": _packed(sorted(version.named - {default})),
-        "empty": _packed(sorted(empty - {default})),
+        "empty": empty,
         "formulas": _packed(sorted(quads.formulas)),
         "quoted": np.concatenate(quoted).astype("<u4").tobytes(),
         "prefixes": json.dumps(dict(version.namespaces)).encode(),
@@ -64,8 +74,12 @@ def with_others(version: Version, others: Mapping[str, bytes]) -> Version:
     )
 
 
+def _empty_graphs(quads: Quads) -> set[int]:
+    return {graph for graph, index in quads.graphs.items() if not index.fact_count()}
+
+
 def _packed(ids: Sequence[int]) -> bytes:
-    return np.array(ids, "<u4").tobytes()
+    return np.array(ids, "<u4").tobytes() if ids else b""
 
 
 def _unpacked(ids: bytes) -> list[int]:

@@ -6,6 +6,7 @@ I, the materialisation, in a snapshot beside it. ``ReadOnlySource`` stands for w
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -16,10 +17,10 @@ Seen = tuple[int, ...]
 """What identifies the state of a place of storage that a reader has read."""
 
 
-def seen_in_file(place: Path) -> Seen:
+def seen_in_file(place: Path | str) -> Seen:
     """The number, the size and the time of change of a file; nothing if there is none."""
     try:
-        status = place.stat()
+        status = os.stat(place)
     except OSError:
         return ()
     return status.st_ino, status.st_size, status.st_mtime_ns

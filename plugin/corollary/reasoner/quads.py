@@ -48,6 +48,8 @@ class Quads:
     _moment: object = field(default_factory=object)
     _step: tuple[object, Delta, Delta] | None = None
     """The ``_moment`` before the last change, and the Δ⁻ and Δ⁺ of the union by the change."""
+    _by_graph: tuple[Change, ...] = ()
+    """What the last change removed from and added to the graphs, without formulas."""
 
     @staticmethod
     def of(
@@ -111,6 +113,7 @@ class Quads:
             formulas=self.formulas if formulas is None else formulas,
             _moment=object(),
             _step=(self._moment, NOTHING, NOTHING),
+            _by_graph=(),
         )
 
     def changed(self, changes: Iterable[Change]) -> Quads:
@@ -128,7 +131,8 @@ class Quads:
         # a fact that moved between graphs is neither in Δ⁻ nor in Δ⁺
         lost, gained = _net(draft.lost, draft.gained), _net(draft.gained, draft.lost)
         step = self._moment, lost, gained
-        return Quads(draft.graphs, draft.union, draft.formulas, draft.shared, object(), step)
+        by_graph = tuple(draft.by_graph)
+        return Quads(draft.graphs, draft.union, draft.formulas, draft.shared, object(), step, by_graph)
 
     def since(self, before: Quads) -> tuple[Delta, Delta]:
         """Δ⁻ and Δ⁺ of the union from ``before`` to this value. ``before`` may be an earlier or later value.
@@ -146,6 +150,19 @@ class Quads:
             if added.size:
                 gained[predicate] = added
         return Delta(lost), Delta(gained)
+
+    def since_by_graph(self, before: Quads) -> Iterator[Change]:
+        """What the graphs, without formulas, have lost and gained since an earlier or later value.
+
+        Yields effective changes, not empty, up to two for a relation of a graph. Cost: as ``since``.
+        """
+        if self._step is not None and self._step[0] is before._moment:
+            yield from self._by_graph
+            return
+        for graph in dict.fromkeys((*before.graphs, *self.graphs)):
+            then, now = before.graphs.get(graph, _NOTHING), self.graphs.get(graph, _NOTHING)
+            for predicate, removed, added in differences(then, now):
+                yield Change(graph, predicate, removed, Pairs(added))
 
 
 def differences(before: TripleIndex, after: TripleIndex) -> Iterator[tuple[int, Keys, Keys]]:
@@ -170,6 +187,7 @@ class _Draft:
         self.union, self.shared = quads.union.snapshot(), quads.shared.snapshot()
         self.lost: Candidates = {}
         self.gained: Candidates = {}
+        self.by_graph: list[Change] = []
         self._own: dict[int, TripleIndex] = {}
 
     def add(self, graph: int, predicate: int, facts: Pairs) -> None:
@@ -178,6 +196,8 @@ class _Draft:
             index.add_unknown(predicate, facts)
             return
         new, fresh = self.union.add_with_part(index, predicate, facts)
+        if len(new):
+            self.by_graph.append(Change(graph, predicate, NO_KEYS, new))
         if fresh is not new:  # else graph and union share the arrays
             self.shared.add_unknown(predicate, Pairs(difference(new.keys, fresh.keys)))
         self.gained.setdefault(predicate, []).append(fresh.keys)
@@ -188,6 +208,8 @@ class _Draft:
         if graph in self.formulas:
             index.remove(predicate, deleted)
             return
+        if deleted.size:
+            self.by_graph.append(Change(graph, predicate, deleted))
         if not self.shared.relation(predicate).size:
             self.union.remove_with_part(index, predicate, deleted)
             self.lost.setdefault(predicate, []).append(deleted)

@@ -96,6 +96,20 @@ class Texts:
         return Texts(data, starts, lengths, firsts, hashes, earlier)
 
     @staticmethod
+    def of_one(string: str) -> Texts:
+        """One string, which is not empty. Its hash is computed without a kernel."""
+        data = bytearray(string.encode("utf-8", "surrogatepass"))
+        row: Places = np.zeros(1, np.int64)
+        return Texts(
+            np.frombuffer(data, np.uint8),
+            row,
+            np.array([len(data)], np.int64),
+            np.array([data[0]], np.uint8),
+            np.array([_hash_of(data)], np.uint32),
+            row,
+        )
+
+    @staticmethod
     def of_strings(strings: list[str]) -> Texts:
         """The given strings as texts."""
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
@@ -267,10 +281,9 @@ class TextTable:
         """The number of a text; None if the table does not have it."""
         if not self._size:
             return None
-        data: Bytes = np.frombuffer(bytearray(text.encode("utf-8", "surrogatepass")), np.uint8)
-        wanted = Texts.of(data, np.zeros(1, np.int64), np.array([data.size], np.int64))
+        wanted = Texts.of_one(text)
         numbers: Numbers = np.empty(1, np.uint32)
-        self.look_up(wanted, int(data[0]), 0, numbers)
+        self.look_up(wanted, int(wanted.data[0]), 0, numbers)
         number = int(numbers[0])
         return None if number == ABSENT else number
 
@@ -366,3 +379,15 @@ def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
     larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # untouched pages cost no memory
     apart(used, partial(np.copyto, larger[:used], array[:used]))
     return larger
+
+
+def _hash_of(text: bytes | bytearray) -> int:
+    """The hash of one text, as the kernel ``hash_texts`` computes it, without arrays and machine code."""
+    factor, bits = 0x9E3779B97F4A7C15, (1 << 64) - 1
+    mixed, rest = len(text) * factor & bits, len(text) & ~7
+    for at in range(0, rest, 8):
+        mixed = (mixed ^ int.from_bytes(text[at : at + 8], "little")) * factor & bits
+        mixed ^= mixed >> 32
+    mixed = (mixed ^ int.from_bytes(text[rest:], "big")) * factor & bits
+    mixed ^= mixed >> 29
+    return (mixed * factor & bits) >> 32

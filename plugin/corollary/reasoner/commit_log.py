@@ -1,0 +1,171 @@
+"""The log of a folder: small commits, each a line that is appended and forced to the disk.
+
+A commit through SQLite waits for the disk four times, and writes whole pages. A line is one write, and one
+wait. The log follows one state of the database, which ``seed`` stands for, and a line is
+
+    length, seed, checksum, commit
+
+in hexadecimal numbers and JSON. The next transaction of the database has the commits of the log in it, too:
+then the seed is another one, and the lines are void.
+
+A crash cuts off the last line at most, or leaves zeros in it: a file that was emptied has nothing else behind
+its end. Lines that differ otherwise are damaged.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import finalize
+from zlib import crc32
+
+import numpy as np
+
+from corollary.columns.column_file import sync_names
+from corollary.kernels.sorted import Keys
+
+LOG = "corollary.commits"
+
+_HEADER = 27
+"""Bytes before the JSON: three numbers of eight digits, each with a space behind it."""
+
+_to_disk = getattr(os, "fdatasync", os.fsync)
+
+LoggedChange = tuple[int, int, bool, Keys]
+"""Graph, predicate, whether the facts are added (else removed), packed facts (sorted, unique)."""
+
+
+class DamagedLog(ValueError):
+    """A line is not what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCommit:
+    """A commit: its number, new texts by kind, changes, and the other contents that differ, by name."""
+
+    number: int
+    terms: list[tuple[int, list[str]]]
+    changes: list[LoggedChange]
+    others: dict[str, bytes]
+
+    def line(self, seed: int) -> bytes:
+        """The commit as a line of the log that follows the state ``seed``."""
+        changes = [(*place, keys.tolist()) for *place, keys in self.changes]
+        others = {name: content.hex() for name, content in self.others.items()}
+        content = json.dumps([self.number, self.terms, changes, others]).encode() + b"\n"
+        return b"%08x %08x %08x %b" % (_HEADER + len(content), seed, crc32(content, seed), content)
+
+    @staticmethod
+    def of_line(line: bytes) -> LoggedCommit:
+        """The inverse of ``line``."""
+        number, terms, changes, others = json.loads(line[_HEADER:])
+        return LoggedCommit(
+            number,
+            [(kind, texts) for kind, texts in terms],
+            [(graph, p, added, np.array(keys, np.uint64)) for graph, p, added, keys in changes],
+            {name: bytes.fromhex(content) for name, content in others.items()},
+        )
+
+
+def logged_commits(content: bytes, seed: int, number: int) -> Iterator[LoggedCommit]:
+    """The commits of a log that follow the commit ``number`` of the database, which ``seed`` stands for.
+
+    Raises DamagedLog if a line is damaged or missing.
+    """
+    while content:
+        line, end, content = content.partition(b"\n")
+        line += end
+        if not _is_whole(line):
+            if not content and _is_torn(line):
+                return
+            raise DamagedLog("a line is damaged")
+        if int(line[9:17], 16) == seed:
+            commit = LoggedCommit.of_line(line)
+            if commit.number != (number := number + 1):
+                raise DamagedLog("lines are missing")
+            yield commit
+
+
+def _numbers(line: bytes) -> tuple[int, int, int] | None:
+    """Length, seed and checksum of a line; None if it does not begin with them."""
+    digits = line[:8], line[9:17], line[18:26]
+    if line[8:9] + line[17:18] + line[26:27] != b"   " or b"".join(digits).strip(b"0123456789abcdef"):
+        return None
+    return int(digits[0], 16), int(digits[1], 16), int(digits[2], 16)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a line is as it was written, after whatever state of the database."""
+    numbers = _numbers(line)
+    return numbers is not None and numbers == (len(line), numbers[1], crc32(line[_HEADER:], numbers[1]))
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a crash can have left the last line so: shorter than it says, or with zeros in it."""
+    numbers = _numbers(line)
+    is_cut = not line.endswith(b"\n") and (len(line) < _HEADER or numbers is None or len(line) < numbers[0])
+    return is_cut or line.count(0) > 1
+
+
+class CommitLog:
+    """The log of a folder that is open for writing."""
+
+    def __init__(self, place: Path) -> None:
+        """Open the log, or make it; what is in it stays. Raises OSError."""
+        self._place = os.fspath(place)
+        is_new = not place.exists()
+        self._file = open(place, "a+b", buffering=0)  # noqa: SIM115
+        self.close = finalize(self, self._file.close)
+        self._inode = os.fstat(self._file.fileno()).st_ino
+        self.seed = self.end = -1
+        if is_new:
+            sync_names(place.parent)
+
+    def begin(self, seed: int) -> None:
+        """Empty the log: from now on it follows another state of the database. Raises OSError."""
+        self._file.truncate(0)
+        self.seed, self.end = seed, 0
+
+    def is_in_place(self) -> bool:
+        """Whether the folder has the file that is open here."""
+        try:
+            return os.stat(self._place).st_ino == self._inode
+        except OSError:
+            return False
+
+    def is_as_left(self) -> bool:
+        """Whether the file is in its place, and ends where this process has left it."""
+        try:
+            status = os.stat(self._place)
+        except OSError:
+            return False
+        return (status.st_ino, status.st_size) == (self._inode, self.end)
+
+    def append(self, line: bytes) -> None:
+        """Append a line, and force it to the disk. Raises OSError: then the line is not there.
+
+        After another exception, an interruption, ``settle`` says whether it is there.
+        """
+        try:
+            if self._file.write(line) != len(line):
+                raise OSError(errno.EIO, "a line was not written as a whole", self._place)
+            _to_disk(self._file.fileno())
+        except OSError:
+            self._file.truncate(self.end)
+            raise
+        self.end += len(line)
+
+    def settle(self, line: bytes) -> bool:
+        """Whether a line whose writing was interrupted is there. If not, what is there of it is removed."""
+        self._file.seek(0)
+        content = self._file.read()
+        if not content.endswith(line):
+            self._file.truncate(self.end)
+            return False
+        _to_disk(self._file.fileno())
+        self.end = len(content)
+        return True

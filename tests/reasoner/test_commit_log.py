@@ -1,0 +1,107 @@
+"""A log gives back what was appended, whatever a crash leaves of the last commit. Damage is noticed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corollary.reasoner import commit_log
+from corollary.reasoner.commit_log import CommitLog, DamagedLog, LoggedCommit, logged_commits
+
+SEED = 0x0BADCAFE
+
+texts = st.lists(st.text(st.characters(), min_size=1, max_size=9), max_size=3)
+keys = st.sets(st.integers(0, 2**64 - 1), min_size=1, max_size=4)
+ids = st.integers(0, 2**32 - 1)
+commits = st.tuples(
+    st.lists(st.tuples(st.integers(0, 2), texts), max_size=2),
+    st.lists(st.tuples(ids, ids, st.booleans(), keys), max_size=3),
+    st.dictionaries(st.sampled_from(("named", "prefixes")), st.binary(max_size=5), max_size=2),
+)
+
+
+def logged(number: int, facts: list[int], text: str = '"é\n"@en') -> LoggedCommit:
+    return LoggedCommit(
+        number, [(2, [text])], [(3, 4, True, np.array(facts, np.uint64))], {"named": b"\0\n", "prefixes": b""}
+    )
+
+
+def plain(commit: LoggedCommit) -> object:
+    changes = [(*place, keys.tolist(), keys.dtype) for *place, keys in commit.changes]
+    return commit.number, commit.terms, changes, commit.others
+
+
+def read(content: bytes, number: int = 7) -> list[object]:
+    return [plain(commit) for commit in logged_commits(content, SEED, number)]
+
+
+COMMITS = [logged(8, [1, 2**64 - 1]), logged(9, []), logged(10, [5], "\ud800")]
+LINES = [commit.line(SEED) for commit in COMMITS]
+
+
+@given(st.lists(commits, max_size=4))
+def test_commits_come_back(drawn: list[tuple[list, list, dict]]) -> None:  # type: ignore[type-arg]
+    given = [
+        LoggedCommit(
+            number,
+            terms,
+            [(graph, p, added, np.array(sorted(some), np.uint64)) for graph, p, added, some in changes],
+            others,
+        )
+        for number, (terms, changes, others) in enumerate(drawn, 8)
+    ]
+    assert read(b"".join(commit.line(SEED) for commit in given)) == list(map(plain, given))
+
+
+def test_what_a_crash_cuts_off_is_the_last_commit() -> None:
+    content, ends = b"".join(LINES), [sum(map(len, LINES[:n])) for n in range(4)]
+    for end in range(len(content) + 1):
+        whole = sum(1 for place in ends[1:] if place <= end)
+        assert read(content[:end]) == list(map(plain, COMMITS[:whole]))
+    for start in range(ends[2], len(content) - 1):  # a part that did not reach the disk
+        for end in range(start + 2, len(content) + 1):
+            torn = content[:start] + bytes(end - start) + content[end:]
+            assert read(torn) == list(map(plain, COMMITS[:2]))
+
+
+def test_each_flipped_bit_is_noticed() -> None:
+    content = b"".join(LINES)
+    for place in range(len(content)):
+        for bit in range(8):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << bit
+            with pytest.raises(DamagedLog):
+                read(bytes(damaged))
+
+
+def test_lines_that_are_missing_or_swapped_are_noticed() -> None:
+    for lines in ([LINES[1]], [LINES[0], LINES[2]], [LINES[1], LINES[0]], [LINES[0], LINES[0]]):
+        with pytest.raises(DamagedLog):
+            read(b"".join(lines))
+
+
+def test_lines_of_another_state_of_the_database_are_void() -> None:
+    assert read(logged(8, [1]).line(SEED + 1) * 2) == []
+
+
+def test_a_line_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
+    log = CommitLog(tmp_path / "log")
+    log.begin(SEED)
+    log.append(LINES[0])
+    broken = OSError(5, "Input/output error")
+    with patch.object(commit_log, "_to_disk", side_effect=broken), pytest.raises(OSError):
+        log.append(LINES[1])
+    assert (tmp_path / "log").read_bytes() == LINES[0] and log.is_as_left()
+    log.append(LINES[1])
+    assert read((tmp_path / "log").read_bytes()) == list(map(plain, COMMITS[:2]))
+    os.truncate(tmp_path / "log", 5)
+    assert not log.is_as_left()
+    (tmp_path / "log").unlink()
+    assert not log.is_as_left()
+    log.close()
