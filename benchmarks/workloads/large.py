@@ -2,6 +2,8 @@
 
 Sizes double from one to the next, as long as memory and disk are likely to suffice: so the results show
 whether the cost is linear. Every step runs in a process of its own, whose memory and CPU time are reported.
+
+Larger sizes are read from compressed files, and keep their arrays in scratch files (``--scratch``).
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from threading import Thread
+from time import perf_counter, sleep
 from typing import Any
 
 from benchmarks.engine import ENGINE
@@ -28,12 +31,21 @@ NAME = "large"
 TITLE = "up to a hundred million triples: from files to a closed snapshot, opened and asked"
 
 CLOSE, OPEN = "files to closed snapshot", "open, first query"
-SIZES = {"university": (64, 128, 256, 512, 1024), "encyclopaedia": (64, 256)}
+SIZES = {"university": (64, 128, 256, 512, 1024, 2048), "encyclopaedia": (64, 256)}
 """Parts of each kind: universities, of some 114,000 triples that become 334,000 facts, and volumes of an
 encyclopaedia, of some 100,000 triples, with many more terms."""
 
 BYTES_OF_TEXT, BYTES_OF_SNAPSHOT, BYTES_OF_MEMORY = 18_000_000, 9_000_000, 16_000_000
 """For each part, rounded up: its N-Triples, its share of the snapshot, the peak while it is closed."""
+
+MOST_IN_MEMORY = 1024
+"""Parts up to which all arrays are in memory."""
+
+BYTES_COMPRESSED, BYTES_OF_SCRATCH, BYTES_BESIDE_SCRATCH = 600_000, 9_000_000, 6_000_000
+"""For each part of a larger size, rounded up: its N-Triples, its scratch files, the memory beside these."""
+
+SECONDS_BETWEEN_LOOKS = 0.1
+"""Seconds between two readings of a process's memory."""
 
 MOST_GROWTH = 1.3
 MOST_BYTES_PER_FACT = 30.0
@@ -83,12 +95,16 @@ QUERIES = {"university": OF_UNIVERSITIES | OF_ANY, "encyclopaedia": OF_ANY}
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a process printed, and what it took: seconds, CPU seconds, and its peak of memory in bytes."""
+    """What a process printed, and what it took: seconds, CPU seconds, and its peak of memory in bytes.
+
+    ``own``: the peak of what are no pages of files, as it was seen every SECONDS_BETWEEN_LOOKS.
+    """
 
     printed: str
     seconds: float
     cpu: float
     peak: int
+    own: int
 
 
 def run(settings: Settings) -> Results:
@@ -113,9 +129,11 @@ def run(settings: Settings) -> Results:
 def _lacking(parts: int, folder: Path) -> str:
     """What is not there in sufficient amount; nothing if all is."""
     disk, memory = shutil.disk_usage(folder).free, room()
-    if disk < parts * (BYTES_OF_TEXT + BYTES_OF_SNAPSHOT):
+    is_small = parts <= MOST_IN_MEMORY
+    of_files = BYTES_OF_TEXT if is_small else BYTES_COMPRESSED + BYTES_OF_SCRATCH
+    if disk < parts * (of_files + BYTES_OF_SNAPSHOT):
         return f"{disk / 1e9:.0f} GB of disk are free"
-    if memory is None or memory.left < parts * BYTES_OF_MEMORY:
+    if memory is None or memory.left < parts * (BYTES_OF_MEMORY if is_small else BYTES_BESIDE_SCRATCH):
         return f"{memory.left / 1e9:.0f} GB of memory are free" if memory else "the free memory is not known"
     return ""
 
@@ -123,9 +141,10 @@ def _lacking(parts: int, folder: Path) -> str:
 def _measured(kind: str, parts: int, folder: Path, results: Results) -> Measurement:
     """Generate, close and ask some parts in a folder. Returns the measurement of closing."""
     size, queries = f"{kind}, {parts} parts", QUERIES[kind]
-    files = [str(path) for path in generate(parts, folder / "data", kind)]
+    compression, options = ("", []) if parts <= MOST_IN_MEMORY else ("zst", ["--scratch", str(folder)])
+    files = [str(path) for path in generate(parts, folder / "data", kind, compression=compression)]
     snapshot = folder / "closed.snapshot"
-    closed = _ended("-c", COMMAND, "materialise", *files, "-o", str(snapshot), "--json")
+    closed = _ended("-c", COMMAND, "materialise", *files, "-o", str(snapshot), "--json", *options)
     summary = json.loads(closed.printed)
     shutil.rmtree(folder / "data")
     facts, written = summary["total"], snapshot.stat().st_size
@@ -149,8 +168,9 @@ def _measured(kind: str, parts: int, folder: Path, results: Results) -> Measurem
     ]
     results.notes.append(
         f"{NAME}: {size}: {summary['explicit']:,} explicit and {facts:,} facts; the peak of closing is "
-        f"{closed.peak / 1e9:.2f} GB, {closed.peak / facts:.0f} bytes a fact, in {closed.cpu:.0f} s of CPU "
-        f"time; after all queries the process that asks has {found['answers'][-1][2]:.0f} MB of its own"
+        f"{closed.peak / 1e9:.2f} GB, {closed.peak / facts:.0f} bytes a fact, {closed.own / 1e9:.2f} GB "
+        f"without pages of files, in {closed.cpu:.0f} s of CPU time; after all queries the process that asks "
+        f"has {found['answers'][-1][2]:.0f} MB of its own"
     )
     return closing
 
@@ -172,10 +192,26 @@ def _ended(*arguments: str) -> Ended:
     started = perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
+        seen = [0]
+        Thread(target=_look, args=(process.pid, seen), daemon=True).start()
         printed = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     used = usage.ru_utime + usage.ru_stime
-    return Ended(printed, perf_counter() - started, used, 1024 * usage.ru_maxrss)
+    return Ended(printed, perf_counter() - started, used, 1024 * usage.ru_maxrss, max(seen))
+
+
+def _look(process: int, seen: list[int]) -> None:
+    """Append to ``seen`` the bytes of a process that are no pages of files, until it ends."""
+    while True:
+        try:
+            lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        except OSError:
+            return
+        found = [int(line.split()[1]) for line in lines if line.startswith("RssAnon:")]
+        if not found:  # it has ended
+            return
+        seen.append(1024 * found[0])
+        sleep(SECONDS_BETWEEN_LOOKS)

@@ -1,4 +1,4 @@
-"""``--timeout``, ``--max-facts`` and ``--max-memory``: one message that names the flag, and exit code 2."""
+"""``--timeout``, ``--max-facts``, ``--max-memory``, ``--scratch``: a message with the flag, exit code 2."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ def test_memory_is_limited(tmp_path: Path) -> None:
         (["--threads", "two"], "a limit is a number, such as 1"),
         (["--threads", "0"], "at least one thread is needed"),
         (["--threads", "1.5"], "a limit of threads is a whole number"),
+        (["--scratch", "/there/is/none"], "there is no such folder"),
     ],
 )
 def test_limits_that_are_none(files: list[str], flags: list[str], message: str) -> None:

@@ -187,6 +187,7 @@ def test_in_slices(facts: frozenset[Fact], program: Program) -> None:
         for module in (next_join, run_plan):
             patch.setattr(module, "MIN_ROWS_TO_ESTIMATE", 1)
         patch.setattr(next_join, "ROWS_PER_SLICE", 0.4)
+        patch.setattr(run_plan, "ROWS_PER_SLICE", 1)
         patch.setattr(run_plan, "MAX_ROWS_JOINED_ONE_BY_ONE", 0)
         assert_same(facts, program, written_out=False)
 

@@ -30,6 +30,7 @@ NO_KERNELS = (
     "interrupts",
     "limits",
     "memory",
+    "scratch",
     "threads",
     "tuning",
 )

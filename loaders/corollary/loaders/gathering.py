@@ -15,9 +15,10 @@ import numpy as np
 
 from corollary.columns import grouped
 from corollary.columns.pairs import Pairs, pack
+from corollary.kernels.memory import give_back
 from corollary.kernels.sorted import Keys
 from corollary.kernels.threads import spread_over_threads
-from corollary.loaders.tuning import MAX_FACTS_SORTED_HERE, ROWS_PER_BLOCK
+from corollary.loaders.tuning import MAX_FACTS_SORTED_HERE, MIN_ROWS_GIVEN_BACK, ROWS_PER_BLOCK
 from corollary.terms.dictionary import Ids
 
 _NO_GRAPH = 0
@@ -54,7 +55,10 @@ class Gathering:
         found = dict(
             zip(large, spread_over_threads([partial(sorted_part, name) for name in large]), strict=True)
         )
-        return {name: found[name] if name in found else sorted_part(name) for name in names}
+        facts = {name: found[name] if name in found else sorted_part(name) for name in names}
+        if sum(sizes.values()) > MIN_ROWS_GIVEN_BACK:
+            give_back()  # the parts were too small for the C library to do so itself
+        return facts
 
     def _part(self) -> None:
         """Move the buffered rows to their partitions."""

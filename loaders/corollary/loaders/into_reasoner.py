@@ -204,6 +204,7 @@ def read_documents(
     for rows in in_turn(documents, read, progress, by_others, graphs=True):
         check()
         gathering.add(rows)
+    to.terms.dictionary.keep()
     return Loaded(gathering.facts(), prefixes)
 
 

@@ -91,3 +91,7 @@ as deep."""
 MAX_CHARACTERS_OF_ENTITIES = 1 << 20
 """Characters of the expanded texts of all declared entities together. Ontologies declare entities for
 namespaces, which are short. Not tuned: far more than they need, and 1 MB."""
+
+MIN_ROWS_GIVEN_BACK = 1 << 24
+"""Rows of a load after which the memory of their parts is given back to the system: 8 bytes each. Measured on
+29 million: 185 MB are given back in 20 ms, with scratch files 430."""

@@ -24,21 +24,28 @@ _THREADS = click.option(
 _MAX_MEMORY = click.option(
     "--max-memory", metavar="SIZE", help="Take no more memory, as in 500MB. Default: 9/10 of what there is."
 )
+_SCRATCH = click.option(
+    "--scratch",
+    metavar="FOLDER",
+    help="Move large arrays to files here: facts may be more than fit in memory.",
+)
 
 
-_FLAGS = "--timeout", "--max-facts", "--max-memory", "--threads"
+_FLAGS = "--timeout", "--max-facts", "--max-memory", "--threads", "--scratch"
 
 
-def limit_of(flag: str, name: str, value: str) -> float | None:
-    """The limit that an option gives; None if it is "none". Raises CorollaryError, which names the option."""
+def limit_of(flag: str, name: str, value: str) -> Any:
+    """The limit ``name`` that an option gives; None if it is "none".
+
+    Raises CorollaryError, which names the option.
+    """
     from corollary.kernels.limits import Limits
     from corollary.language import CorollaryError
 
     try:
-        limit: float | None = getattr(Limits.parse(f"{name}={value}"), name)
+        return getattr(Limits.parse(f"{name}={value}"), name)
     except CorollaryError as error:
         raise CorollaryError(f"{flag} {value}: {str(error).partition(': ')[2]}") from None
-    return limit
 
 
 def limiting_options(command: Command) -> Command:
@@ -51,6 +58,7 @@ def limiting_options(command: Command) -> Command:
         max_facts: str | None,
         max_memory: str | None,
         threads: str | None,
+        scratch: str | None,
         **options: Any,
     ) -> Any:
         import os
@@ -60,6 +68,7 @@ def limiting_options(command: Command) -> Command:
 
         limits = Limits.parse(os.environ.get("COROLLARY_LIMITS", ""))
         given = {"seconds": timeout, "facts": max_facts, "bytes": max_memory, "threads": threads}
+        given["scratch"] = scratch
         found: dict[str, Any] = {
             name: limit_of(flag, name, value)
             for (name, value), flag in zip(given.items(), _FLAGS, strict=True)
@@ -67,4 +76,4 @@ def limiting_options(command: Command) -> Command:
         }
         return limited(replace(limits, **found), Cancellation(), partial(command, *args, **options))
 
-    return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(_THREADS(within)))))
+    return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(_THREADS(_SCRATCH(within))))))

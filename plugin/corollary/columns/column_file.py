@@ -28,6 +28,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.kernels.scratch import mapped_privately
 from corollary.language import CorollaryError
 
 MAGIC = b"\x89COROCOL"
@@ -46,8 +47,6 @@ _HEADER = struct.Struct("<8sIIQQQQIII")
 the directory, of the checksums, of the header up to here."""
 
 _DTYPES = {"u1": np.uint8, "u4": np.uint32, "u8": np.uint64, "i8": np.int64}
-
-_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 Column = NDArray[Any]
 
@@ -231,11 +230,7 @@ class ColumnFile:
                 size = os.fstat(file.fileno()).st_size
                 if not size:
                     raise self.damage("it is empty")
-                if hasattr(mmap, "MAP_PRIVATE"):
-                    # without a reservation: pages that are never written need no memory of their own
-                    flags, access = mmap.MAP_PRIVATE | _NORESERVE, mmap.PROT_READ | mmap.PROT_WRITE
-                    return mmap.mmap(file.fileno(), size, flags, access)
-                return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
+                return mapped_privately(file, size)
         except OSError as error:
             raise CorollaryError(
                 f"{self.place}: {error.strerror or error}: name a file that can be read"

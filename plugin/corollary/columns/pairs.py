@@ -37,6 +37,7 @@ from corollary.columns.tuning import (
 from corollary.kernels.compiled import go_on
 from corollary.kernels.interrupts import together, undisturbed
 from corollary.kernels.limits import reserve
+from corollary.kernels.scratch import kept
 from corollary.kernels.sorted import Column, Keys, Mask, Place, Rows
 from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
@@ -51,6 +52,7 @@ from corollary.kernels.threads import apart, in_pieces, pieces
 from corollary.kernels.tuning import (
     MAX_RATIO_MERGED,
     MAX_ROWS_UNRESERVED,
+    MIN_BYTES_IN_SCRATCH,
     MIN_ELEMENTS_CUT,
     MIN_ELEMENTS_FOR_THREAD,
 )
@@ -74,7 +76,7 @@ def taken(column: Column, rows: Rows | Mask) -> Column:
     return found
 
 
-def end_to_end(columns: list[Column]) -> Column:
+def end_to_end(columns: list[NDArray[Integer]]) -> NDArray[Integer]:
     """The concatenation of columns."""
     if sum([column.size for column in columns]) <= MIN_ELEMENTS_FOR_THREAD:
         return np.concatenate(columns)
@@ -93,7 +95,9 @@ def pack(first: Column, second: Column) -> Keys:
 
 def firsts(keys: Keys) -> Column:
     """The first halves of packed pairs."""
-    return (keys >> HALF).astype(np.uint32)
+    found: Column = np.empty(keys.size, np.uint32)
+    np.right_shift(keys, HALF, out=found, casting="unsafe")  # cast block by block
+    return found
 
 
 def seconds(keys: Keys) -> Column:
@@ -495,8 +499,8 @@ class Pairs:
         distinct: tuple[Column | None, Column | None] = (None, None),
     ) -> None:
         """``distinct`` are the distinct first and second halves, if they are known."""
-        self.keys = keys
-        self._by_object = by_object
+        self.keys = keys if keys.nbytes < MIN_BYTES_IN_SCRATCH else kept(keys)
+        self._by_object = by_object if by_object is None else kept(by_object)
         self._distinct, self._distinct_by_object = distinct
         self._view: memoryview | None = None
         self._by_object_view: memoryview | None = None
@@ -516,7 +520,7 @@ class Pairs:
     def by_object(self) -> Keys:
         """The same pairs as second << 32 | first, sorted."""
         if self._by_object is None:
-            self._by_object = sort_keys(swap(self.keys), by_first=True)
+            self._by_object = kept(sort_keys(swap(self.keys), by_first=True))
         return self._by_object
 
     @property
@@ -692,7 +696,7 @@ class Difference(Pairs):
     def __getattr__(self, name: str) -> Keys:
         if name != "keys":
             raise AttributeError(name)
-        self.keys = difference(self._whole, self._part)
+        self.keys = kept(difference(self._whole, self._part))
         return self.keys
 
     def __len__(self) -> int:
@@ -724,7 +728,8 @@ def _marked(column: NDArray[Integer]) -> NDArray[Integer] | None:
     if greatest - least >= column.size:
         return None
     table = np.zeros(greatest - least + 1, np.bool_)
-    table[column - column.dtype.type(least)] = True
+    for start in range(0, column.size, KEYS_PER_STEP):  # an array of places would take 8 bytes for each value
+        table[column[start : start + KEYS_PER_STEP] - column.dtype.type(least)] = True
     found: NDArray[Integer] = np.flatnonzero(table).astype(column.dtype)
     found += column.dtype.type(least)
     return found

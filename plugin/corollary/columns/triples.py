@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     Difference,
@@ -20,6 +21,8 @@ from corollary.columns.pairs import (
     Pairs,
     difference,
     distinct,
+    distinct_of_sorted,
+    end_to_end,
     firsts,
     gathered,
     pack,
@@ -205,7 +208,10 @@ class TripleIndex:
             self.replace(predicate, relation, Relation(new) if has_directory else None)
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
-        """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""
+        """Add the new facts among candidates, in any order and with duplicates. Returns the new facts.
+
+        The list may be emptied: what nobody else has is freed before as much is taken for sorting.
+        """
         known = self.relation(predicate)
         size = sum([keys.size for keys in candidates])
         if size > max(len(known), MIN_KEYS_MERGED) and not known.is_compressed:
@@ -240,12 +246,13 @@ class TripleIndex:
         if len(candidates) < MAX_ARRAYS_MERGED:
             keys = gathered([*candidates, known])
         else:
-            keys = union(gathered(candidates), known)
-        new = Difference(keys, known) if known.size else Pairs(keys)
+            keys = union(distinct_of_sorted(sort_keys(_joined(candidates))), known)
+        whole = Pairs(keys)
+        new = Difference(whole.keys, known) if known.size else whole
         if len(new) < known.size:
             self.add(predicate, new)  # keeps what is known of the inverse order
         else:
-            self.replace(predicate, Relation(Pairs(keys)))
+            self.replace(predicate, Relation(whole))
         return new
 
     def add_all(self, new: TripleIndex) -> None:
@@ -458,6 +465,13 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
 def _beside(terms: Column, predicate: int) -> Keys:
     """Keys (term, predicate). Precondition: ``terms`` is ascending and unique. So are the keys."""
     return pack(terms, np.full(terms.size, predicate, np.uint32))
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    """The keys of all parts in one array. The list is emptied."""
+    joined = end_to_end(parts)
+    parts.clear()
+    return joined
 
 
 def _unknown(keys: Keys, known: Relation) -> Keys:

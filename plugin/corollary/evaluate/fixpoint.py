@@ -118,12 +118,13 @@ class Fixpoint:
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
 
+        The candidates are emptied, so that their arrays are freed as soon as they are included.
         ``watch`` is called with the new facts of each predicate that a module (``origin``) derived. Within
         ``recording``, all new facts are added to ``new_facts`` too.
         """
         found = 0
-        for predicate, parts in candidates.items():
-            new = self.index.add_new(predicate, parts)
+        for predicate in list(candidates):
+            new = self.index.add_new(predicate, candidates.pop(predicate))
             count = len(new)
             if not count:
                 continue

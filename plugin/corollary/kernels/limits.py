@@ -26,6 +26,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from math import ceil, inf
 from numbers import Real
+from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -68,9 +69,11 @@ class Limits:
     This limit ends programs that compute new terms without end.
     ``threads``: how many work on large arrays; without this limit, as many as the process may use processors.
     Results do not depend on it.
+    ``scratch``: a folder on a disk. Large arrays of facts and terms are moved to files without names there,
+    which the system drops from memory when others need it: so facts may take more than the memory.
 
     Raises CorollaryError for a value that is negative or not a number, for a number of facts, terms or
-    threads that is not whole, and for no threads.
+    threads that is not whole, for no threads, and for a folder that does not exist.
     """
 
     seconds: float | None = None
@@ -78,9 +81,10 @@ class Limits:
     bytes: int | None = None
     terms: int | None = MAX_TERMS_COMPUTED
     threads: int | None = None
+    scratch: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        for item in _FIELDS:
+        for item in _NUMBERS:
             given = getattr(self, item.name)
             if given is None:
                 continue
@@ -95,6 +99,8 @@ class Limits:
                 raise CorollaryError(f"{item.name}={value}: a limit of {item.name} is a whole number")
         if self.threads is not None and self.threads < 1:
             raise CorollaryError(f"threads={self.threads}: at least one thread is needed")
+        if self.scratch is not None and not Path(self.scratch).is_dir():
+            raise CorollaryError(f"scratch={self.scratch}: there is no such folder")
 
     @staticmethod
     def of(given: Limits | str | None) -> Limits | None:
@@ -109,7 +115,7 @@ class Limits:
     @lru_cache(maxsize=16)
     def parse(text: str) -> Limits:
         """Parse a text such as ``seconds=10,facts=1e6,bytes=2GB``. Raises CorollaryError if malformed."""
-        found: dict[str, float | None] = {}
+        found: dict[str, float | str | None] = {}
         names = [item.name for item in fields(Limits)]
         for part in filter(None, map(str.strip, text.split(","))):
             name, equals, value = map(str.strip, part.partition("="))
@@ -117,10 +123,13 @@ class Limits:
                 raise CorollaryError(
                     f"{part!r} is no limit: they are {', '.join(names)}, as in seconds=10,bytes=2GB"
                 )
-            found[name] = (
-                None if value == "none" else size_of(value) if name == "bytes" else _number(name, value)
-            )
+            found[name] = None if value == "none" else _value(name, value)
         return Limits(**found)  # type: ignore[arg-type]
+
+
+def _value(name: str, text: str) -> float | str:
+    """Parse the value of a limit. Raises CorollaryError if malformed."""
+    return text if name == "scratch" else size_of(text) if name == "bytes" else _number(name, text)
 
 
 def size_of(text: str) -> int:
@@ -141,7 +150,7 @@ def _number(name: str, text: str) -> float:
         raise CorollaryError(f"{name}={text}: a limit is a number, such as {_EXAMPLES[name]}") from None
 
 
-_FIELDS = fields(Limits)
+_NUMBERS = [item for item in fields(Limits) if item.name != "scratch"]
 _COUNTED = "facts", "terms", "threads"
 """The limits that are whole numbers."""
 
@@ -201,7 +210,8 @@ class Work:
 
     __slots__ = (
         "_before", "_begin", "_between", "_cancelled", "_computed", "_end", "_next_look", "_step", "_terms",
-        "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "threads", "where",
+        "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "scratch", "threads",
+        "where",
     )  # fmt: skip
 
     def __init__(
@@ -218,6 +228,8 @@ class Work:
         self.end_is_estimate = end_is_estimate
         wanted = PROCESSORS if limits.threads is None else int(limits.threads)
         self.threads: int = wanted if outer is None else min(wanted, outer.threads)
+        given = None if limits.scratch is None else Path(limits.scratch)
+        self.scratch: Path | None = given or (None if outer is None else outer.scratch)
         self.where: object = ""
         self._cancelled = cancellation.count
         self._begin = now = perf_counter()

@@ -6,6 +6,7 @@ control group's limit (such as a container's), and the growth left to the addres
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -38,9 +39,13 @@ class Group(NamedTuple):
 
 
 def used() -> int | None:
-    """The resident memory of this process in bytes; None if unknown."""
+    """The resident memory of this process in bytes, without pages of files; None if unknown.
+
+    The system drops pages of a file when it needs memory.
+    """
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * _page_size()
+        _, resident, of_files, *_ = Path("/proc/self/statm").read_text().split()
+        return (int(resident) - int(of_files)) * _page_size()
     except (OSError, IndexError, ValueError):
         return None
 
@@ -120,6 +125,14 @@ def _page_size() -> int:
     except ImportError:
         return PAGE
     return resource.getpagesize()
+
+
+def give_back() -> None:
+    """Return to the system what the C library keeps of freed memory, where it can (glibc)."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 def limit_of_addresses() -> int:

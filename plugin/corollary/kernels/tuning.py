@@ -65,6 +65,14 @@ BYTES_BETWEEN_LOOKS = 1 << 26
 """Bytes that may be reserved between two readings of the memory in use. Measured: a reading takes 17 µs with
 a limit on memory, 86 µs without; filling 1 MB takes 20 µs."""
 
+MIN_BYTES_IN_SCRATCH = 1 << 25
+"""Bytes of an array that is moved to a scratch file. Not tuned: glibc's malloc gives arrays of this size to
+the system again when they are freed, smaller ones it may keep for others."""
+
+BYTES_PER_WRITE = 1 << 26
+"""Bytes that are written to a scratch file at a time, between which a signal is seen. Not tuned: 30 to 130
+ms."""
+
 BYTES_TO_IMPORT_NUMBA = 240 << 20
 """Bytes of address space to import Numba and compile the first kernels (measured: glibc, two threads)."""
 

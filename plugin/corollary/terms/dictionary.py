@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
+from corollary.kernels.limits import current
 from corollary.terms.literal_forms import LiteralForms
 from corollary.terms.texts import Texts, TextTable
 from corollary.terms.tuning import LITERALS_PER_CHUNK, MAX_RECENT_IDS, MIN_TEXTS_TOGETHER, TEXTS_PER_PART
@@ -263,6 +264,14 @@ class TermDictionary:
         for kind in kinds:
             tables[kind].append(texts, FIRST_BYTES[kind], kind << KIND_SHIFT, ids)
             _check_room(kind, len(tables[kind]))
+
+    def keep(self) -> None:
+        """Move the tables' large columns to scratch files, if the current work has a folder for these."""
+        alone(self._growing, self._keep)
+
+    def _keep(self) -> None:
+        for table in self._tables or () if current().scratch is not None else ():
+            table.keep()
 
     def find_texts(self, texts: Texts, ids: Ids, kind: Kind) -> None:
         """As ``encode_texts`` for one kind, without adding terms: unknown texts get the id ``ABSENT``."""

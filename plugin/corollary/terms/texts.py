@@ -40,6 +40,7 @@ from corollary.kernels.byte_texts import (
 )
 from corollary.kernels.interrupts import alone
 from corollary.kernels.limits import check, reserve
+from corollary.kernels.scratch import kept
 from corollary.kernels.sorted import Mask
 from corollary.kernels.threads import apart
 from corollary.kernels.tuning import TEXTS_PER_HEAD
@@ -308,6 +309,13 @@ class TextTable:
         content, lengths = np.require(content, requirements="W"), np.require(lengths, requirements="W")
         with np.errstate(over="ignore"):
             self._size = append_texts(content, lengths, self._offsets, self._shared, self._arena, self._size)
+
+    def keep(self) -> None:
+        """Move large columns to scratch files: see ``kernels.scratch``. Precondition: no other writer."""
+        arena, offsets, shared = self.coded()
+        columns = kept(arena), kept(offsets), kept(shared), self._slots
+        self._arena, self._offsets, self._shared, slots = columns
+        self._slots = None if slots is None else kept(slots)
 
     def _make_room(self, texts: int, size: int) -> None:
         """Make room for more texts, of ``size`` bytes in all."""
