@@ -41,7 +41,7 @@ BYTES_OF_TEXT, BYTES_OF_SNAPSHOT, BYTES_OF_MEMORY = 18_000_000, 9_000_000, 16_00
 MOST_IN_MEMORY = 1024
 """Parts up to which all arrays are in memory."""
 
-BYTES_COMPRESSED, BYTES_OF_SCRATCH, BYTES_BESIDE_SCRATCH = 600_000, 9_000_000, 6_000_000
+BYTES_COMPRESSED, BYTES_OF_SCRATCH, BYTES_BESIDE_SCRATCH = 600_000, 7_000_000, 6_000_000
 """For each part of a larger size, rounded up: its N-Triples, its scratch files, the memory beside these."""
 
 SECONDS_BETWEEN_LOOKS = 0.1

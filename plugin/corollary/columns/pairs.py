@@ -95,8 +95,11 @@ def pack(first: Column, second: Column) -> Keys:
 
 def firsts(keys: Keys) -> Column:
     """The first halves of packed pairs."""
+    if keys.size <= KEYS_PER_STEP:
+        return (keys >> HALF).astype(np.uint32)
     found: Column = np.empty(keys.size, np.uint32)
-    np.right_shift(keys, HALF, out=found, casting="unsafe")  # cast block by block
+    for start in range(0, keys.size, KEYS_PER_STEP):  # without an array of 8 bytes for each
+        found[start : start + KEYS_PER_STEP] = keys[start : start + KEYS_PER_STEP] >> HALF
     return found
 
 

@@ -6,7 +6,6 @@ control group's limit (such as a container's), and the growth left to the addres
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -129,6 +128,8 @@ def _page_size() -> int:
 
 def give_back() -> None:
     """Return to the system what the C library keeps of freed memory, where it can (glibc)."""
+    import ctypes
+
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

@@ -15,7 +15,6 @@ import mmap
 import os
 import sys
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -61,6 +60,8 @@ def _is_mapped(column: NDArray[Any]) -> bool:
 
 def _in_file(column: NDArray[Item], folder: Path) -> NDArray[Item]:
     """A copy of a column over a file in a folder."""
+    from tempfile import TemporaryFile  # it imports much that nothing else needs
+
     content = np.ascontiguousarray(column).data.cast("B")
     try:
         with TemporaryFile(dir=folder, buffering=0) as file:
