@@ -646,11 +646,16 @@ class Folder:
 
     def _usable_log(self, *, makes: bool) -> CommitLog | None:
         """The log, for the next commits. None if there is none; ``makes``: if none can be made."""
-        log = self._log
+        log, place = self._log, self.place / LOG
         if log is not None and log.is_in_place():
             return log
+        is_needed = self._written.in_database.takes_log
         with suppress(OSError):
-            return CommitLog(self.place / LOG) if makes else None
+            if makes and (place.exists() or not is_needed):  # an empty one does not replace one that is gone
+                log = CommitLog(place)
+                if not is_needed:
+                    log.begin(-1)  # its lines may follow a database that was replaced by a copy of it
+                return log
         return None
 
     def _empty_log(self) -> None:
