@@ -245,7 +245,7 @@ def test_rows_that_are_missing_or_changed_are_noticed(tmp_path: Path, statements
 
 def test_ids_out_of_range_are_noticed(tmp_path: Path) -> None:
     """With checksums that fit, as a mistaken program would write them: no IndexError, no KeyError."""
-    store = written(tmp_path)
+    store = written(tmp_path, 1)  # all in the database
     folder = store.reasoner.versions.persistence()
     assert isinstance(folder, Folder)
     facts = ((1 << 29) << 32 | 5).to_bytes(8, "little")
