@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from unittest.mock import patch
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from corollary.reasoner import commit_log
 from corollary.reasoner.commit_log import CommitLog, DamagedLog, LoggedCommit, logged_commits
+from corollary.reasoner.contents import NONSENSE
+from corollary.reasoner.tuning import MAX_LINE_BYTES
 
 SEED = 0x0BADCAFE
 
@@ -41,7 +44,7 @@ def read(content: bytes, number: int = 7) -> list[object]:
     return [plain(commit) for commit in logged_commits(content, SEED, number)]
 
 
-COMMITS = [logged(8, [1, 2**64 - 1]), logged(9, []), logged(10, [5], "\ud800")]
+COMMITS = [logged(8, [1, 2**64 - 1]), logged(9, []), logged(10, [5], "\ud800\udc00")]
 LINES = [commit.line(SEED) for commit in COMMITS]
 
 
@@ -86,8 +89,55 @@ def test_lines_that_are_missing_or_swapped_are_noticed() -> None:
             read(b"".join(lines))
 
 
-def test_lines_of_another_state_of_the_database_are_void() -> None:
-    assert read(logged(8, [1]).line(SEED + 1) * 2) == []
+def test_lines_of_a_former_state_of_the_database_are_void() -> None:
+    assert read(logged(6, [1]).line(SEED + 1) + logged(7, [1]).line(SEED + 1)) == []
+
+
+def test_lines_of_a_later_state_of_the_database_are_noticed() -> None:
+    with pytest.raises(DamagedLog, match="a later state"):
+        read(logged(8, [1]).line(SEED + 1))
+
+
+def test_zeros_in_more_than_one_line_are_noticed() -> None:
+    """Only the last line can be unfinished: the others were forced to the disk."""
+    content, ends = b"".join(LINES), [len(LINES[0]), len(LINES[0]) + len(LINES[1])]
+    for end in range(ends[1] + 1, len(content) + 1):
+        with pytest.raises(DamagedLog):
+            read(content[: ends[0] + 30] + bytes(end - ends[0] - 30) + content[end:])
+    with pytest.raises(DamagedLog):
+        read(LINES[0] + bytes(MAX_LINE_BYTES + 1))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 99_999,
+        "null",
+        "[8, [], [], {}, 0]",
+        "[8.5, [], [[0, 1, true, [2]]], {}]",
+        '[8, [[-1, ["x"]]], [], {}]',
+        '[8, [[3, ["x"]]], [], {}]',
+        '[8, [[2, [""]]], [], {}]',
+        '[8, [[2, "x"]], [], {}]',
+        "[8, [[2, [5]]], [], {}]",
+        "[8, [], [[0, 1, 1, [2]]], {}]",
+        '[8, [], [["0", 1, true, [2]]], {}]',
+        "[8, [], [[0, 1.0, true, [2]]], {}]",
+        '[8, [], [[0, 1, true, ["2"]]], {}]',
+        "[8, [], [[0, 1, true, [[2]]]], {}]",
+        "[8, [], [[0, 1, true, 2]], {}]",
+        "[8, [], [[0, 1, true, [2.5]]], {}]",
+        "[8, [], [[0, 1, true, [-1]]], {}]",
+        f"[8, [], [[0, 1, true, [{1 << 64}]]], {{}}]",
+        f"[8, [], [[0, 1, true, [{'9' * 5000}]]], {{}}]",
+        '[8, [], [], {"named": 0}]',
+        '[8, [], [], {"named": "0"}]',
+    ],
+)
+def test_what_no_store_writes_makes_no_sense(content: str) -> None:
+    text = content.encode() + b"\n"
+    with pytest.raises(NONSENSE):
+        read(b"%08x %08x %08x %b" % (27 + len(text), SEED, crc32(text, SEED), text))
 
 
 def test_a_line_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:

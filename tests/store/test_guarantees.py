@@ -245,7 +245,7 @@ def test_rows_that_are_missing_or_changed_are_noticed(tmp_path: Path, statements
 
 def test_ids_out_of_range_are_noticed(tmp_path: Path) -> None:
     """With checksums that fit, as a mistaken program would write them: no IndexError, no KeyError."""
-    store = written(tmp_path)
+    store = written(tmp_path, 1)  # all in the database
     folder = store.reasoner.versions.persistence()
     assert isinstance(folder, Folder)
     facts = ((1 << 29) << 32 | 5).to_bytes(8, "little")
@@ -536,6 +536,54 @@ def test_a_log_that_is_lost_or_damaged_is_noticed(tmp_path: Path) -> None:
     assert len(again.explicit()) == 121 and again.verify().is_sound
     again.close()
     assert [file.name for file in (tmp_path / "store").iterdir()] == [DATABASE]
+
+
+def test_a_log_of_a_later_database_is_noticed(tmp_path: Path) -> None:
+    """As in a copy that was made file by file beside a writer."""
+    store = written(tmp_path / "store")
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    graph = Graph(store, EX.g)
+    graph.addN((EX[f"t{n}"], EX.p, EX.o, graph) for n in range(200))
+    store.commit()
+    graph.add((EX.a, EX.p, EX.one))
+    store.commit()
+    crash(store)
+    shutil.copyfile(tmp_path / "store" / commit_log.LOG, tmp_path / "copy" / commit_log.LOG)
+    with pytest.raises(CorollaryError, match="a later state"):
+        reader(tmp_path / "copy")
+
+
+def test_a_log_beside_another_database_is_not_taken_for_its_own(tmp_path: Path) -> None:
+    """Also not if the database gets into a state that the other one was in."""
+    written(tmp_path / "store", 1).close()
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    for objects in ([EX.one, EX.two], [EX.one]):
+        store = CorollaryStore(rules="rdfs")
+        store.open(str(tmp_path / "store"))
+        for thing in objects:
+            Graph(store, EX.g).add((EX.a, EX.p, thing))
+            store.commit()
+        crash(store)
+        expected = seen(store)
+        if len(objects) > 1:
+            shutil.copyfile(tmp_path / "copy" / DATABASE, tmp_path / "store" / DATABASE)
+    assert seen(reader(tmp_path / "store"))[0] == expected[0]
+
+
+def test_a_log_that_is_gone_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
+    """As long as the database lacks what it had."""
+    store = written(tmp_path / "store")
+    (tmp_path / "store" / commit_log.LOG).unlink()
+    Graph(store, EX.g).add((EX.a, EX.p, EX.one))
+    with patch.object(Folder, "_finish", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        store.commit()
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    with pytest.raises(CorollaryError, match="is missing"):
+        reader(tmp_path / "copy")
+    store.commit()
+    expected = seen(store)
+    crash(store)
+    assert seen(reader(tmp_path / "store"))[0] == expected[0]
 
 
 def test_a_log_that_is_removed_or_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:

@@ -27,11 +27,15 @@ import numpy as np
 
 from corollary.columns.column_file import sync_names
 from corollary.kernels.sorted import Keys
+from corollary.reasoner.tuning import MAX_LINE_BYTES
+from corollary.terms.dictionary import BULK_KINDS
 
 LOG = "corollary.commits"
 
 _HEADER = 27
 """Bytes before the JSON: three numbers of eight digits, each with a space behind it."""
+
+_KINDS = tuple(map(int, BULK_KINDS))
 
 _to_disk = getattr(os, "fdatasync", os.fsync)
 
@@ -56,13 +60,22 @@ class LoggedCommit:
         """The commit as a line of the log that follows the state ``seed``."""
         changes = [(*place, keys.tolist()) for *place, keys in self.changes]
         others = {name: content.hex() for name, content in self.others.items()}
-        content = json.dumps([self.number, self.terms, changes, others]).encode() + b"\n"
+        # without escapes, which would join two surrogates to one character
+        text = json.dumps([self.number, self.terms, changes, others], ensure_ascii=False) + "\n"
+        content = text.encode("utf-8", "surrogatepass")
         return b"%08x %08x %08x %b" % (_HEADER + len(content), seed, crc32(content, seed), content)
 
     @staticmethod
     def of_line(line: bytes) -> LoggedCommit:
-        """The inverse of ``line``."""
-        number, terms, changes, others = json.loads(line[_HEADER:])
+        """The inverse of ``line``. Raises one of ``NONSENSE`` for a line that is none."""
+        number, terms, changes, others = json.loads(line[_HEADER:].decode("utf-8", "surrogatepass"))
+        are_terms = all(
+            kind in _KINDS and type(texts) is list and all(type(text) is str and text for text in texts)
+            for kind, texts in terms
+        )
+        are_numbers = {int} >= {type(n) for g, p, _, keys in changes for n in (number, g, p, *keys)}
+        if not (are_terms and are_numbers and all(type(added) is bool for *_, added, _ in changes)):
+            raise DamagedLog("a line makes no sense")
         return LoggedCommit(
             number,
             [(kind, texts) for kind, texts in terms],
@@ -74,20 +87,21 @@ class LoggedCommit:
 def logged_commits(content: bytes, seed: int, number: int) -> Iterator[LoggedCommit]:
     """The commits of a log that follow the commit ``number`` of the database, which ``seed`` stands for.
 
-    Raises DamagedLog if a line is damaged or missing.
+    Raises DamagedLog if a line is damaged or missing, or follows a later state of the database.
     """
-    while content:
-        line, end, content = content.partition(b"\n")
-        line += end
+    lines = content.splitlines(keepends=True)  # also at \r, which JSON escapes
+    for place, line in enumerate(lines, 1):
         if not _is_whole(line):
-            if not content and _is_torn(line):
+            if place == len(lines) and _is_torn(line):
                 return
             raise DamagedLog("a line is damaged")
+        commit = LoggedCommit.of_line(line)
         if int(line[9:17], 16) == seed:
-            commit = LoggedCommit.of_line(line)
             if commit.number != (number := number + 1):
                 raise DamagedLog("lines are missing")
             yield commit
+        elif commit.number > number:
+            raise DamagedLog("it follows a later state of the database")
 
 
 def _numbers(line: bytes) -> tuple[int, int, int] | None:
@@ -107,7 +121,9 @@ def _is_whole(line: bytes) -> bool:
 def _is_torn(line: bytes) -> bool:
     """Whether a crash can have left the last line so: shorter than it says, or with zeros in it."""
     numbers = _numbers(line)
-    is_cut = not line.endswith(b"\n") and (len(line) < _HEADER or numbers is None or len(line) < numbers[0])
+    if len(line) > (MAX_LINE_BYTES if numbers is None else numbers[0]):  # then it was more than one line
+        return False
+    is_cut = not line.endswith(b"\n") and (numbers is None or len(line) < numbers[0])
     return is_cut or line.count(0) > 1
 
 

@@ -458,12 +458,22 @@ class Folder:
         )
         if written.manifest() != manifest or (others and set(others) != set(NAMES)):
             raise _damage(self.place, "rows are missing, or are not its own")
-        for commit in self._logged_after(manifest, written.commit):
-            written = written.with_logged(commit, None)
-            changes += commit.changes
-            new += [_encoded(kind, texts) for kind, texts in commit.terms]
+        written, more_terms, more_changes = self._read_log(written, manifest)
         self._refuse_unknown_terms(written, changes)
-        return written, new, changes
+        return written, new + more_terms, changes + more_changes
+
+    def _read_log(
+        self, written: _Written, manifest: bytes
+    ) -> tuple[_Written, list[_Terms], list[LoggedChange]]:
+        """Read the log, as ``_read``. ``written`` is what the database contains."""
+        logged = self._logged_after(manifest, written.commit)
+        for commit in logged:
+            written = written.with_logged(commit, None)
+        changes = [change for commit in logged for change in commit.changes]
+        if changes:
+            places = np.array([place[:2] for place in changes], np.uint64).ravel()
+            self._refuse_unknown(places, np.concatenate([keys for *_, keys in changes]), written.counts)
+        return written, list(_encoded(logged)), changes
 
     def _refuse_unknown_terms(self, written: _Written, changes: list[LoggedChange]) -> None:
         """Raise DamagedFolder if changes, or the other contents, mention unknown terms."""
@@ -646,11 +656,16 @@ class Folder:
 
     def _usable_log(self, *, makes: bool) -> CommitLog | None:
         """The log, for the next commits. None if there is none; ``makes``: if none can be made."""
-        log = self._log
+        log, place = self._log, self.place / LOG
         if log is not None and log.is_in_place():
             return log
+        is_needed = self._written.in_database.takes_log
         with suppress(OSError):
-            return CommitLog(self.place / LOG) if makes else None
+            if makes and (place.exists() or not is_needed):  # an empty one does not replace one that is gone
+                log = CommitLog(place)
+                if not is_needed:
+                    log.begin(-1)  # its lines may follow a database that was replaced by a copy of it
+                return log
         return None
 
     def _empty_log(self) -> None:
@@ -1204,11 +1219,14 @@ def _terms_between(
     ]
 
 
-def _encoded(kind: int, texts: list[str]) -> _Terms:
-    """Terms of the log, as they are read from the database."""
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    return kind, np.frombuffer(b"".join(encoded), np.uint8), lengths
+def _encoded(commits: list[LoggedCommit]) -> Iterator[_Terms]:
+    """The terms of commits in the log, as they are read from the database."""
+    for kind in BULK_KINDS:
+        texts = [text for commit in commits for of, texts in commit.terms if of == kind for text in texts]
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        if encoded:
+            lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+            yield int(kind), np.frombuffer(b"".join(encoded), np.uint8), lengths
 
 
 def _changes(before: Quads, after: Quads) -> Iterator[LoggedChange]:
