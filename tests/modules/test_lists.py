@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import permutations, product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine import Fact
+from tests.engine import Fact, load
 from tests.modules.driver import closed_by_modules, feed
 from tests.oracles import naive
 
 from corollary.columns import TripleIndex
-from corollary.language import IRI, RDF, BlankNode, Constant, constant_text, parse_constant, parse_program
+from corollary.columns.triples import FIRST_VIRTUAL
+from corollary.evaluate import materialise
+from corollary.language import (
+    IRI,
+    OWL,
+    RDF,
+    BlankNode,
+    Constant,
+    constant_text,
+    parse_constant,
+    parse_program,
+)
 from corollary.modules.lists import Lists
+from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
 FIRST, REST, NIL = (IRI(RDF + name) for name in ("first", "rest", "nil"))
@@ -305,3 +318,27 @@ def test_a_long_list_without_an_item_in_the_middle() -> None:
     facts = [(item("s"), HAS, BlankNode("l0")), *list_facts(item(f"i{number}") for number in range(5_000))]
     del facts[2_500]
     assert not Readings([facts], [HAS]).module.lengths
+
+
+def test_what_the_module_remembers_stays() -> None:
+    """Once, the engine emptied the candidates that it included: here the lists that the module had read."""
+    facts = frozenset([*list_facts(ITEMS[:2]), (ITEMS[2], IRI(OWL + "unionOf"), CELLS[0])])
+    dictionary = TermDictionary()
+    fixpoint = materialise(load(facts, dictionary), load_profile("owl2rl"), dictionary).engine.fixpoint
+    (module,) = (module for module in fixpoint.modules if isinstance(module, Lists))
+    virtual = [p for p in fixpoint.index.all_predicates() if p >= FIRST_VIRTUAL]
+    wanted = TripleIndex(fixpoint.index.relations_of(virtual))
+    found = module.rederive(wanted, fixpoint.index)
+    reading = dictionary.encode("READING")
+    assert [keys.tolist() for keys in found[reading]] == [wanted.keys(reading).tolist()]
+
+
+def test_candidates_stay_as_they_are() -> None:
+    """The engine includes them, but they belong to the caller."""
+    dictionary = TermDictionary()
+    engine = materialise(TripleIndex(), parse_program(""), dictionary).engine
+    given_keys = np.array([3, 1, 2], np.uint64)
+    candidates = {dictionary.encode("<x:p>"): [given_keys]}
+    engine.add(candidates)
+    assert list(candidates.values()) == [[given_keys]]
+    assert len(engine.fixpoint.index) == 3

@@ -100,7 +100,8 @@ class Fixpoint:
             self._pending[position] = {}
             started = perf_counter()
             candidates, relations = module.add(self.index, self.index.union(pending))
-            found = self.include(candidates, module)
+            candidates = _copied(candidates)  # the module may keep its own
+            found = self._include_and_empty(candidates, module)
             if relations:
                 found += self._include_relations(relations, module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
@@ -118,10 +119,13 @@ class Fixpoint:
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
 
-        The candidates are emptied, so that their arrays are freed as soon as they are included.
         ``watch`` is called with the new facts of each predicate that a module (``origin``) derived. Within
         ``recording``, all new facts are added to ``new_facts`` too.
         """
+        return self._include_and_empty(_copied(candidates), origin)
+
+    def _include_and_empty(self, candidates: Candidates, origin: Module | None) -> int:
+        """As ``include``. Arrays that only the candidates have are freed as soon as they are included."""
         found = 0
         for predicate in list(candidates):
             new = self.index.add_new(predicate, candidates.pop(predicate))
@@ -277,3 +281,8 @@ class Fixpoint:
         for pending in self._pending:
             if predicate in pending:
                 pending[predicate] = [part.less(removed) for part in pending[predicate]]
+
+
+def _copied(candidates: Candidates) -> Candidates:
+    """The same arrays in other lists, which may be emptied."""
+    return {predicate: list(parts) for predicate, parts in candidates.items()}

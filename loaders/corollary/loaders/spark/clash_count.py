@@ -220,7 +220,7 @@ class _Candidates:
 
     def _take(self, facts: Candidates) -> None:
         for predicate, parts in facts.items():
-            self._index.add_new(predicate, parts)
+            self._index.add_new(predicate, list(parts))
 
     # Which constraints have facts
 

@@ -229,7 +229,7 @@ class _Cutting:
         index = TripleIndex()
         for facts in ({p: [keys] for p, keys in self._schema.items()}, outline):
             for predicate, parts in facts.items():
-                index.add_new(predicate, parts)
+                index.add_new(predicate, list(parts))
         return Engine(index, self._compiled(rules)).fixpoint.index
 
     def _watched(self, compiled: CompiledProgram, rule: Rule) -> set[int]:

@@ -30,7 +30,7 @@ def schema_of_data(
     """
     index = schema.index.snapshot()
     for predicate, parts in outline.items():
-        index.add_new(predicate, parts)
+        index.add_new(predicate, list(parts))
     context, found = ExecutionContext(dictionary), Candidates()
     for rule in schema.compiled.rules:
         if _reads_one_fact(rule, schema.on_driver):
