@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from corollary.cli import main
+from corollary.cli.limiting import limit_of
 
 RULES = """
 PREFIX : <http://example.org/>
@@ -79,3 +80,9 @@ def test_limits_that_are_none(files: list[str], flags: list[str], message: str) 
     done = CliRunner().invoke(main, ["check", *files, *flags])
     assert done.exit_code == 2
     assert done.stderr == f"corollary: {flags[0]} {flags[1]}: {message}\n"
+
+
+def test_a_folder_with_a_comma(tmp_path: Path) -> None:
+    (folder := tmp_path / "a,b").mkdir()
+    assert limit_of("--scratch", "scratch", str(folder)) == str(folder)
+    assert limit_of("--scratch", "scratch", "none") is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from rdflib import Graph
@@ -14,7 +15,9 @@ from tests.evaluate.test_against_naive import assert_same, assert_same_visible
 from tests.maintain.histories import History, assert_exact, histories, same_visible
 from tests.scratch import in_scratch
 
+from corollary.columns import pairs
 from corollary.generators import generate
+from corollary.kernels import scratch
 from corollary.language import Program
 from corollary.profiles import load_profile
 from corollary.store import CorollaryStore, Limits
@@ -70,3 +73,20 @@ def test_a_store_with_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     graph.parse(data="@prefix : <x:> . :a :p :b . :p <http://www.w3.org/2000/01/rdf-schema#domain> :C .")
     assert graph.query("ASK { <x:a> a <x:C> }").askAnswer
     assert len(graph.query("SELECT * { ?s a <x:C> }", limits=Limits(scratch=tmp_path))) == 1
+
+
+def test_a_load_has_the_folder_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts and terms are moved there, without a work around the call."""
+    (folder := tmp_path / "scratch").mkdir()
+    (data := tmp_path / "data.nt").write_text("<x:a> <x:p> <x:b> .")
+    moved: list[Path] = []
+
+    def kept_in(column: np.ndarray, place: Path) -> np.ndarray:
+        moved.append(place)
+        return column
+
+    for module in (pairs, scratch):
+        monkeypatch.setattr(module, "MIN_BYTES_IN_SCRATCH", 1)
+    monkeypatch.setattr(scratch, "_in_file", kept_in)
+    CorollaryStore(limits=Limits(scratch=folder)).load(data)
+    assert set(moved) == {folder}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +95,29 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     ):
         patch.setattr("corollary.kernels.scratch.MIN_BYTES_IN_SCRATCH", 1)
         limited(limits, Cancellation(), kept, np.arange(3))
+
+
+@pytest.mark.parametrize("folder", ["", 5, b"/", "/\0", "x" * 5000])
+def test_what_names_no_folder(folder: Any) -> None:
+    with pytest.raises(CorollaryError, match="there is no such folder"):
+        Limits(scratch=folder)
+
+
+def test_a_folder_is_found_from_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    limits = Limits(scratch=".")
+    monkeypatch.chdir("/")
+    assert limits == Limits(scratch=tmp_path)
+
+
+def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("corollary.kernels.scratch.MIN_BYTES_IN_SCRATCH", 1)
+    monkeypatch.setattr("corollary.kernels.scratch.mapped_privately", refuse)
+    with pytest.raises(CorollaryError, match=r"Too many open files: .*ulimit -n"):
+        limited(Limits(scratch=tmp_path), Cancellation(), kept, np.arange(3))
 
 
 def test_inner_work_has_the_folder_of_the_outer_one(tmp_path: Path) -> None:

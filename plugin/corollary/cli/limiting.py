@@ -43,6 +43,8 @@ def limit_of(flag: str, name: str, value: str) -> Any:
     from corollary.language import CorollaryError
 
     try:
+        if name == "scratch" and value != "none":  # the name of a folder may have commas
+            return Limits(scratch=value).scratch
         return getattr(Limits.parse(f"{name}={value}"), name)
     except CorollaryError as error:
         raise CorollaryError(f"{flag} {value}: {str(error).partition(': ')[2]}") from None

@@ -99,8 +99,10 @@ class Limits:
                 raise CorollaryError(f"{item.name}={value}: a limit of {item.name} is a whole number")
         if self.threads is not None and self.threads < 1:
             raise CorollaryError(f"threads={self.threads}: at least one thread is needed")
-        if self.scratch is not None and not Path(self.scratch).is_dir():
-            raise CorollaryError(f"scratch={self.scratch}: there is no such folder")
+        if self.scratch is not None:
+            if not isinstance(self.scratch, (str, os.PathLike)) or not os.path.isdir(self.scratch):
+                raise CorollaryError(f"scratch={self.scratch}: there is no such folder")
+            object.__setattr__(self, "scratch", os.path.abspath(self.scratch))
 
     @staticmethod
     def of(given: Limits | str | None) -> Limits | None:

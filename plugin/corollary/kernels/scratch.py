@@ -11,6 +11,7 @@ compiled for.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import sys
@@ -71,7 +72,8 @@ def _in_file(column: NDArray[Item], folder: Path) -> NDArray[Item]:
                 at += os.write(file.fileno(), content[at : at + BYTES_PER_WRITE])
             mapped = mapped_privately(file, column.nbytes)
     except OSError as error:
-        raise CorollaryError(
-            f"scratch={folder}: {error.strerror or error}: free some space, or name another folder"
-        ) from error
+        remedy = "free some space, or name another folder"
+        if error.errno in (errno.EMFILE, errno.ENFILE):  # Python keeps a file open as long as it is mapped
+            remedy = "each large array is one: allow more, with ulimit -n"
+        raise CorollaryError(f"scratch={folder}: {error.strerror or error}: {remedy}") from error
     return np.frombuffer(mapped, column.dtype)

@@ -172,7 +172,7 @@ class Reasoner:
         """Add documents: files, folders or addresses, maybe compressed. Returns the number of new facts.
 
         ``format`` overrides suffixes and media types. Triples that a document puts into no graph go into
-        ``graph``, by default the default graph. Of the limits only ``bytes`` applies.
+        ``graph``, by default the default graph. Of the limits only ``bytes`` and ``scratch`` apply.
 
         Atomic: if one document is bad nothing has changed, and InputError names the document, the place and
         a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
@@ -443,8 +443,9 @@ class Reasoner:
         return self._deriver.limited(limits, function, *args)
 
     def limits_of_loading(self) -> Limits:
-        """The limits of a load: of those of the options, only ``bytes``."""
-        return Limits(bytes=self.versions.current().options.limit.bytes)
+        """The limits of a load: of those of the options, only ``bytes`` and ``scratch``."""
+        limit = self.versions.current().options.limit
+        return Limits(bytes=limit.bytes, scratch=limit.scratch)
 
     def cancel(self) -> None:
         """End all derivations, queries, updates and loads that run or wait in other threads.

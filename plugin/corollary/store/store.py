@@ -430,9 +430,9 @@ class CorollaryStore(GraphStore):
         graph go into ``graph``; by default into the default graph, or into the plain graph of the store.
         Prefixes are bound; existing bindings stay, and a prefix that is in use gets a number. ``progress`` is
         called with a message, the number of triples so far, and the fraction of all bytes (None: not known).
-        Of the store's limits only ``bytes`` applies. ``labels`` of blank nodes are new ones, which no other
-        store has, so that graphs can be merged; ``"keep"`` keeps those of a document, unless the store has
-        them already.
+        Of the store's limits only ``bytes`` and ``scratch`` apply. ``labels`` of blank nodes are new ones,
+        which no other store has, so that graphs can be merged; ``"keep"`` keeps those of a document, unless
+        the store has them already.
 
         Atomic: if one document is bad nothing has changed, and InputError names the document, the place and
         a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
