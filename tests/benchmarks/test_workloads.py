@@ -76,6 +76,7 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
                 "store",
                 "explain",
                 "bulk",
+                "folders",
                 "literature",
                 "dbpedia",
                 "serving",
