@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 
@@ -11,6 +12,7 @@ SEMANTICS = 1
 """Increased whenever the same rules have other conclusions from the same facts, within one version."""
 
 
+@lru_cache(maxsize=16)  # to print hundreds of rules takes milliseconds, and every opening asks
 def fingerprint(program: Program) -> str:
     """A digest of the rules, in any order, and of the engine's semantics.
 
