@@ -30,7 +30,7 @@ those of 90 turns, half of those of 30 turns by more than 0.04, all of these by 
 one time over that of the other is off by more: half by 0.14 and 0.07, the worst of 30 turns by 0.58."""
 
 TURNS_IF_CLOSE, SECONDS_IF_CLOSE = 30, 5.0
-"""At most so many turns of a case that is measured anew, and so many seconds of its longest task."""
+"""The most turns of a case that is measured anew, and the most seconds that its longest task takes."""
 
 
 def without(program: Program, names: Iterable[str]) -> Program:

@@ -150,7 +150,7 @@ class Opened:
 
 
 class PeerOpened:
-    """As ``Opened``, for pyoxigraph, which closes a store when nobody has it any more."""
+    """As ``Opened``, for pyoxigraph. Its store is closed when the last reference to it is dropped."""
 
     def __init__(self, place: Path, query: str) -> None:
         self._place, self._query = place, query

@@ -131,7 +131,7 @@ def test_inner_work_has_the_folder_of_the_outer_one(tmp_path: Path) -> None:
 
 
 def test_files_are_closed(tmp_path: Path) -> None:
-    """A mapping needs no descriptor: there may be many arrays."""
+    """The descriptors of scratch files are closed with the arrays over them, and none is left behind."""
     descriptors = Path("/proc/self/fd")
     if not descriptors.is_dir():
         pytest.skip("the system does not list open files")

@@ -210,7 +210,7 @@ class TripleIndex:
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
         """Add the new facts among candidates, in any order and with duplicates. Returns the new facts.
 
-        The list may be emptied: what nobody else has is freed before as much is taken for sorting.
+        The list may be emptied: arrays that only this list refers to are freed before the keys are sorted.
         """
         known = self.relation(predicate)
         size = sum([keys.size for keys in candidates])

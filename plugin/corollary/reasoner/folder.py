@@ -193,10 +193,6 @@ class _Written:
             if (is_added == added).any()
         ]
 
-    def seed(self) -> int:
-        """What stands for this state of the database in the log."""
-        return crc32(self.manifest())
-
     @property
     def quads(self) -> Quads:
         return Quads() if self.version is None else self.version.quads
@@ -307,7 +303,7 @@ class Folder:
             raise CorollaryError(f"{self.place / DATABASE} is no store of Corollary: name another folder")
         elif (version := self._pragma("user_version")) not in FORMATS:
             raise CorollaryError(
-                f"{self.place} is of format {version}, and this Corollary reads format {FORMAT_VERSION}: "
+                f"{self.place} is of format {version}, and this Corollary reads format {LOGGED_FORMAT}: "
                 "open it with the version that wrote it"
             )
         self._format = min(self._format, self._pragma("user_version"))
