@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from rdflib import OWL, RDF, RDFS, SKOS, Graph, Literal, Namespace, URIRef
 from rdflib.term import Node
 
-from corollary.reasoner.folder import DATABASE
+from corollary.reasoner.folder_place import DATABASE
 from corollary.store import CorollaryStore, InferredTripleWarning
 
 NAME = "soak"

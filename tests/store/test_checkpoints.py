@@ -20,15 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import OWL, RDF, RDFS, Graph, Literal, Namespace, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from tests.folders import changed
 from tests.strategies import examples
 from tests.trust.operations import BEGUN, NAMED, NEW, PROGRAMS, check_closure, crash, seen
 
 from corollary.columns.column_file import ColumnFile
 from corollary.language import CorollaryError, parse_program
 from corollary.profiles import load_profile
-from corollary.reasoner import checkpoints, deriving, folder
+from corollary.reasoner import checkpoints, deriving, folder, journal
 from corollary.reasoner.closed_under import ClosedUnder
-from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.folder_place import DATABASE
 from corollary.reasoner.options import Options
 from corollary.reasoner.snapshot_file import write_snapshot
 from corollary.store import CorollaryStore, SuspendedRuleWarning
@@ -38,8 +39,7 @@ EX = Namespace("http://example.org/")
 
 def tuned(least: int = 0, **constants: int) -> Any:
     """Checkpoints from ``least`` facts on, and other constants changed."""
-    values: dict[str, Any] = {"MIN_FACTS_TO_CHECKPOINT": least, **constants}
-    return patch.multiple(folder, **values)
+    return changed(MIN_FACTS_TO_CHECKPOINT=least, **constants)
 
 
 NEVER = 1 << 60
@@ -168,7 +168,7 @@ def no_reasoning() -> Iterator[None]:
 def test_nothing_is_derived_again(tmp_path: Path) -> None:
     crash(filled(tmp_path))
     assert sorted(file.name for file in tmp_path.glob("*.snapshot")) == ["facts-2.snapshot"]
-    with no_reasoning(), patch.object(Folder, "_read_all", side_effect=AssertionError("read everything")):
+    with no_reasoning(), patch.object(folder, "read_all", side_effect=AssertionError("read everything")):
         store = opened(tmp_path, "rdfs")
         assert animals(store) == ANIMALS
         Graph(store, EX.g).add((EX.tom, RDF.type, EX.Dog))
@@ -488,7 +488,7 @@ def test_rows_that_are_rewritten_are_in_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_checkpoints_is_of_the_former_format_until_the_first(tmp_path: Path) -> None:
-    with patch.object(folder, "FORMAT_VERSION", 2), tuned(NEVER):
+    with patch.object(journal, "FORMAT_VERSION", 2), tuned(NEVER):
         store = opened(tmp_path, "rdfs")
         Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))
         store.close()
@@ -514,7 +514,7 @@ def test_a_checkpoint_that_fails_leaves_the_former_one(tmp_path: Path) -> None:
     store = filled(tmp_path)
     full = sqlite3.OperationalError("disk is full")
     with (
-        patch.object(Folder, "_finish", side_effect=full),
+        patch.object(journal.Journal, "describe", side_effect=full),
         pytest.raises(CorollaryError, match="disk is full"),
     ):
         store.checkpoint()

@@ -20,7 +20,8 @@ from corollary.cli import main
 from corollary.language import CorollaryError, parse_program
 from corollary.profiles import load_rules
 from corollary.reasoner.checkpoints import latest
-from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.folder import Folder
+from corollary.reasoner.folder_place import DATABASE
 from corollary.reasoner.options import Options
 from corollary.store import CorollaryStore, InferredTripleWarning
 
@@ -246,7 +247,7 @@ def test_a_commit_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(Folder, "_write_changes", full)
+        patch.setattr("corollary.reasoner.folder.write_changes", full)
         with pytest.raises(CorollaryError, match="disk is full; nothing was changed there: free some space"):
             store.compact()
     assert seen(store) == before
@@ -269,12 +270,12 @@ def test_a_file_that_cannot_be_made_smaller_loses_nothing(tmp_path: Path) -> Non
     before = seen(store)
     folder = store.reasoner.versions.persistence()
     assert isinstance(folder, Folder)
-    folder._database.set_authorizer(
+    folder._journal._connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )  # VACUUM attaches the new file
     with pytest.raises(CorollaryError, match="could not be made smaller"):
         store.compact()
-    folder._database.set_authorizer(None)
+    folder._journal._connection.set_authorizer(None)
     assert seen(store) == before
     assert store.verify().is_sound
     size = (tmp_path / DATABASE).stat().st_size

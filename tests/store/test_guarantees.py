@@ -25,7 +25,9 @@ from tests.trust.operations import crash, seen
 from corollary.cli import main
 from corollary.language import CorollaryError
 from corollary.reasoner import commit_log, folder
-from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.folder import Folder
+from corollary.reasoner.folder_place import DATABASE
+from corollary.reasoner.journal import Journal
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -250,8 +252,8 @@ def test_ids_out_of_range_are_noticed(tmp_path: Path) -> None:
     assert isinstance(folder, Folder)
     facts = ((1 << 29) << 32 | 5).to_bytes(8, "little")
     stored = folder._written.in_database
-    rows = folder._append("changes", stored.changes, 5, 6, 1, facts)
-    folder._insert("others", "manifest", replace(stored, changes=rows).manifest())
+    rows = folder._journal.append("changes", stored.changes, 5, 6, 1, facts)
+    folder._journal.insert("others", "manifest", replace(stored, changes=rows).manifest())
     assert not store.verify().is_sound
     folder.close()
     with pytest.raises(CorollaryError, match="terms that it does not have"):
@@ -343,17 +345,18 @@ def interrupted(store: CorollaryStore, *, commits: bool, in_log: bool) -> Iterat
     """The next commit is interrupted, before or after it takes place, in the database or in the log."""
     place = store.reasoner.versions.persistence()
     assert isinstance(place, Folder)
-    database = place._database
+    journal = place._journal
+    connection = journal._connection
     append = (commit_log, "_to_disk") if commits else (commit_log.CommitLog, "append")
     with pytest.raises(KeyboardInterrupt):
         if in_log:
             with patch.object(*append, side_effect=KeyboardInterrupt):
                 yield
         else:
-            place._database = Interrupting(database, commits=commits)  # type: ignore[assignment]
+            journal._connection = Interrupting(connection, commits=commits)  # type: ignore[assignment]
             with patch.object(folder, "MAX_LOGGED", -1):
                 yield
-    place._database = database
+    journal._connection = connection
 
 
 @pytest.mark.parametrize("in_log", [False, True])
@@ -439,7 +442,7 @@ def test_a_copy_of_the_folder_does_not_let_others_in(tmp_path: Path) -> None:
 
 def test_a_relation_of_several_rows_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found: verify counted rows otherwise than the commit."""
-    monkeypatch.setattr("corollary.reasoner.folder.MAX_BYTES_PER_ROW", 64)
+    monkeypatch.setattr("corollary.reasoner.folder_rows.MAX_BYTES_PER_ROW", 64)
     store = written(tmp_path)
     assert store.verify().is_sound
     store.close()
@@ -575,7 +578,7 @@ def test_a_log_that_is_gone_is_not_replaced_by_an_empty_one(tmp_path: Path) -> N
     store = written(tmp_path / "store")
     (tmp_path / "store" / commit_log.LOG).unlink()
     Graph(store, EX.g).add((EX.a, EX.p, EX.one))
-    with patch.object(Folder, "_finish", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with patch.object(Journal, "describe", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         store.commit()
     shutil.copytree(tmp_path / "store", tmp_path / "copy")
     with pytest.raises(CorollaryError, match="is missing"):
@@ -613,7 +616,7 @@ def test_what_others_wrote_is_not_written_over(tmp_path: Path) -> None:
     database.execute("UPDATE others SET content = x'7b7d' WHERE name = 'manifest'")
     database.commit()
     database.close()
-    store.reasoner.versions.persistence()._database.execute("PRAGMA cache_size = 0")  # type: ignore[union-attr]
+    store.reasoner.versions.persistence()._journal.run("PRAGMA cache_size = 0")  # type: ignore[union-attr]
     Graph(store, EX.g).add(TRIPLE)
     with pytest.raises(CorollaryError):
         store.commit()
@@ -659,10 +662,10 @@ def test_prefixes_that_make_no_sense_are_damage(prefixes: str, tmp_path: Path) -
     folder = version.persistence
     assert isinstance(folder, Folder)
     others = {**(folder._written.others or {}), "prefixes": prefixes.encode()}
-    folder._database.execute("BEGIN")
-    folder._insert("others", "prefixes", prefixes.encode())
-    folder._insert("others", "manifest", replace(folder._written, others=others).manifest())
-    folder._database.execute("COMMIT")
+    folder._journal.run("BEGIN")
+    folder._journal.insert("others", "prefixes", prefixes.encode())
+    folder._journal.insert("others", "manifest", replace(folder._written, others=others).manifest())
+    folder._journal.run("COMMIT")
     store.close(discard=True)
     with pytest.raises(CorollaryError, match="is damaged"):
         CorollaryStore().open(str(tmp_path))

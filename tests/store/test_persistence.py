@@ -36,13 +36,15 @@ from rdflib import (
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
 from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import Node
+from tests.folders import changed
 from tests.strategies import examples
 from tests.trust.operations import crash
 
 from corollary.language import CorollaryError
-from corollary.reasoner import folder
+from corollary.reasoner import folder_place, journal
 from corollary.reasoner.commit_log import LOG
-from corollary.reasoner.folder import DATABASE
+from corollary.reasoner.folder import Folder
+from corollary.reasoner.folder_place import DATABASE
 from corollary.reasoner.tuning import SECONDS_BETWEEN_ATTEMPTS
 from corollary.store import CorollaryStore
 
@@ -143,8 +145,7 @@ def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]], log: int
     # the smallest pieces, and rewriting at every turn
     with (
         tempfile.TemporaryDirectory() as name,
-        patch.multiple(folder, MAX_BYTES_PER_ROW=32, ROW_COST_IN_FACTS=2, MIN_ROWS_TO_REWRITE=2),
-        patch.object(folder, "MAX_LOG_BYTES", log),
+        changed(MAX_BYTES_PER_ROW=32, ROW_COST_IN_FACTS=2, MIN_ROWS_TO_REWRITE=2, MAX_LOG_BYTES=log),
     ):
         place = Path(name) / "store"
         data = opened(place, create=True)
@@ -232,7 +233,7 @@ def test_a_kill_leaves_the_last_commit(tmp_path: Path) -> None:
 
 
 def test_what_is_out_of_date_is_dropped(tmp_path: Path) -> None:
-    with patch.multiple(folder, MIN_ROWS_TO_REWRITE=4):
+    with changed(MIN_ROWS_TO_REWRITE=4):
         data = opened(tmp_path, create=True)
         for n in range(200):
             data.add((EX[f"s{n}"], EX.p, EX.o))
@@ -251,7 +252,7 @@ def test_a_commit_that_fails_is_made_up_for_by_the_next(tmp_path: Path) -> None:
     data.add(quad(TRIPLE, EX.g))
     full = sqlite3.OperationalError("disk is full")
     with (
-        patch.object(folder, "_checksum", side_effect=[0, 0, full]),
+        patch.object(journal, "checksum_of", side_effect=[0, 0, full]),
         pytest.raises(CorollaryError, match="disk is full"),
     ):
         data.commit()
@@ -270,7 +271,7 @@ def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path, is_there: bo
     store = CorollaryStore(rules="none")
     store.add(TRIPLE, Graph(store, EX.g))
     with (
-        patch.object(folder, "_TABLES", ("CREATE TABLE one (n)", "nonsense")),
+        patch.object(journal, "_TABLES", ("CREATE TABLE one (n)", "nonsense")),
         pytest.raises(CorollaryError, match="nothing was changed there"),
     ):
         store.save(place)
@@ -505,23 +506,23 @@ def test_a_writer_waits_for_who_reads(tmp_path: Path, monkeypatch: pytest.Monkey
         if len(looks) == 3:
             reader.close()
 
-    monkeypatch.setattr(folder, "sleep", look)
-    reader = folder.Folder(tmp_path, read_only=True)
-    writer = folder.Folder(tmp_path)
+    monkeypatch.setattr(folder_place, "sleep", look)
+    reader = Folder(tmp_path, read_only=True)
+    writer = Folder(tmp_path)
     assert looks == [SECONDS_BETWEEN_ATTEMPTS] * 3
     with pytest.raises(CorollaryError, match="open already"):
-        folder.Folder(tmp_path)
+        Folder(tmp_path)
     with pytest.raises(CorollaryError, match="open already"):
-        folder.Folder(tmp_path, read_only=True)
+        Folder(tmp_path, read_only=True)
     assert len(looks) == 3
     writer.close()
-    monkeypatch.setattr(folder, "SECONDS_FOR_READERS", 0.01)
-    reader = folder.Folder(tmp_path, read_only=True)
+    monkeypatch.setattr(folder_place, "SECONDS_FOR_READERS", 0.01)
+    reader = Folder(tmp_path, read_only=True)
     for _ in range(2):  # a failed attempt releases nothing of the reader's
         with pytest.raises(CorollaryError, match="open already"):
-            folder.Folder(tmp_path)
+            Folder(tmp_path)
     reader.close()
-    folder.Folder(tmp_path).close()
+    Folder(tmp_path).close()
 
 
 def test_only_one_may_open_it(tmp_path: Path) -> None:

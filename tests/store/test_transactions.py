@@ -32,7 +32,7 @@ from tests.trust.operations import Seen, check_closure, seen
 
 from corollary.language import CorollaryError, InputError, RuleError
 from corollary.reasoner import quads
-from corollary.reasoner.folder import DATABASE
+from corollary.reasoner.folder_place import DATABASE
 from corollary.reasoner.rule_sources import rules_from
 from corollary.store import CorollaryStore
 
@@ -405,7 +405,7 @@ def test_a_disk_that_is_full_rolls_a_transaction_back(tmp_path: Path) -> None:
     full = sqlite3.OperationalError("disk is full")
     with (
         patch("corollary.reasoner.folder.MAX_LOGGED", -1),
-        patch("corollary.reasoner.folder._checksum", side_effect=full),
+        patch("corollary.reasoner.journal.checksum_of", side_effect=full),
         pytest.raises(CorollaryError, match="disk is full"),
         store.transaction(),
     ):

@@ -51,9 +51,10 @@ from tests.trust.operations import Seen, seen
 from corollary.kernels import compiled
 from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
-from corollary.reasoner import folder
+from corollary.reasoner import folder, folder_rows
 from corollary.reasoner.commit_log import LOG, CommitLog
-from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.folder import Folder
+from corollary.reasoner.folder_place import DATABASE
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -394,8 +395,8 @@ def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool, l
         (folder, "MAX_LOGGED", 1 << 7 if logs else -1),
         (folder, "MAX_LOG_BYTES", 1 << 12),  # so that the database often gets what is in a full log
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
-        (folder, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
-        (folder, "MAX_BYTES_PER_ROW", 1 << 10),
+        (folder_rows, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
+        (folder_rows, "MAX_BYTES_PER_ROW", 1 << 10),
         (folder, "MIN_FACTS_TO_CHECKPOINT", 0 if checkpoints else sys.maxsize),
     ):
         patch.object(owner, name, marked).start()

@@ -356,7 +356,7 @@ def crash(store: CorollaryStore) -> None:
     """Leave a folder as a process does that is killed."""
     folder = store.reasoner.versions.persistence()
     assert isinstance(folder, Folder)
-    folder._database.close()
+    folder._journal.close()
     folder._lock.close()
 
 

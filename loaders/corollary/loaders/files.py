@@ -35,7 +35,7 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
     Raises InputError for a folder without RDF files, and for an encoded data set.
     """
-    from corollary.reasoner.folder import has_store  # imports SQLite
+    from corollary.reasoner.folder_place import has_store  # imports SQLite
 
     names: list[str] = []
     for path in (os.fspath(path) for path in paths):

@@ -30,7 +30,7 @@ def verify(folder: Path, as_json: bool) -> None:
       corollary verify pets
       corollary verify pets --json && cp -r pets backup
     """
-    from corollary.reasoner.folder import DamagedFolder
+    from corollary.reasoner.folder_place import DamagedFolder
     from corollary.reasoner.verification import Verification
     from corollary.store import CorollaryStore
 
@@ -53,7 +53,7 @@ def verify(folder: Path, as_json: bool) -> None:
 def store_file(folder: Path) -> Path:
     """The database file of a store's folder. Raises CorollaryError if there is none."""
     from corollary.language import CorollaryError
-    from corollary.reasoner.folder import DATABASE
+    from corollary.reasoner.folder_place import DATABASE
 
     file = folder / DATABASE
     if not file.is_file():

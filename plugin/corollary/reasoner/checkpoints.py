@@ -59,9 +59,9 @@ class Checkpoint:
     """A snapshot file, and what it covers.
 
     ``number`` is that of the transaction that recorded it, ``header`` the checksum of the file's header.
-    ``fingerprint`` is that of the rules by which I is closed. The other fields are as in ``folder._Written``:
-    ``counts`` of terms by kind, ``terms`` and ``changes``, the rows that are covered, and the ``weight`` of
-    ``changes``.
+    ``fingerprint`` is that of the rules by which I is closed. The other fields are as in
+    ``folder_contents.Written``: ``counts`` of terms by kind, ``terms`` and ``changes``, the rows that are
+    covered, and the ``weight`` of ``changes``.
     """
 
     number: int

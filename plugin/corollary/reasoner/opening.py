@@ -19,7 +19,8 @@ from corollary.kernels.limits import Progress, no_progress
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.checkpoints import latest, number_of
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in, has_store
+from corollary.reasoner.folder import Folder, findings_in
+from corollary.reasoner.folder_place import DATABASE, FolderInUse, destroy, has_store
 from corollary.reasoner.options import Options
 from corollary.reasoner.persistence import Seen, seen_in_file
 from corollary.reasoner.quads import Quads

@@ -700,7 +700,7 @@ class Reasoner:
 
         If it is this reasoner's folder, it is closed first. Raises CorollaryError if another one has it open.
         """
-        from corollary.reasoner.folder import destroy
+        from corollary.reasoner.folder_place import destroy
 
         version = self.versions.current()
         if isinstance(version, Closed):
