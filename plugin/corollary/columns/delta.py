@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from corollary.columns.pairs import Pairs, contains, gathered, sieved, union
-from corollary.columns.relation import Relation
+from corollary.columns.pairs import NO_KEYS, Pairs, contains, gathered, sieved, union
+from corollary.columns.relation import EMPTY, Relation
 from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
 
@@ -39,15 +39,23 @@ class Delta(TripleIndex):
     @staticmethod
     def of_relations(relations: Mapping[int, Relation]) -> Delta:
         """The facts of the given relations, which are shared."""
-        return _shared({p: relation for p, relation in relations.items() if relation.size})
+        found: dict[int, Relation] = {}
+        for predicate, relation in relations.items():
+            if relation.size:
+                found[predicate] = relation
+        return _shared(found)
 
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
         """The set of the candidates: sorted, without duplicates."""
         if not candidates:
             return NOTHING
-        found = {predicate: gathered(parts) for predicate, parts in candidates.items() if parts}
-        return _shared({predicate: Relation(Pairs(keys)) for predicate, keys in found.items() if keys.size})
+        found: dict[int, Relation] = {}
+        for predicate, parts in candidates.items():
+            keys = gathered(parts) if parts else NO_KEYS
+            if keys.size:
+                found[predicate] = Relation(Pairs(keys))
+        return _shared(found)
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
@@ -91,14 +99,20 @@ class Delta(TripleIndex):
 
     def only(self, is_wanted: Callable[[int], bool]) -> Delta:
         """The facts of the wanted predicates."""
-        wanted = [predicate for predicate in self._relations if is_wanted(predicate)]
+        wanted: dict[int, Relation] = {}
+        for predicate, relation in self._relations.items():
+            if is_wanted(predicate):
+                wanted[predicate] = relation
         if len(wanted) == len(self._relations):
             return self
-        return _shared({predicate: self._relations[predicate] for predicate in wanted}) if wanted else NOTHING
+        return _shared(wanted) if wanted else NOTHING
 
     def compressed(self) -> Delta:
         """The facts of the compressed relations."""
-        found = {p: relation for p, relation in self._relations.items() if relation.is_compressed}
+        found: dict[int, Relation] = {}
+        for predicate, relation in self._relations.items():
+            if relation.is_compressed:
+                found[predicate] = relation
         return _shared(found) if found else NOTHING
 
     def is_as(self, other: Delta) -> bool:
@@ -124,11 +138,11 @@ class Delta(TripleIndex):
 
     def __and__(self, other: TripleIndex) -> Delta:
         """The facts in both operands."""
-        if not self._relations:
+        if not self._relations or other is self:
             return self
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
-            small, large = relation, other.relation(predicate)
+            small, large = relation, other._relations.get(predicate, EMPTY)
             if small is large:
                 found[predicate] = small
             elif small.is_compressed:

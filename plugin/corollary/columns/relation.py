@@ -425,7 +425,9 @@ class Relation:
         base, added, removed = self._parts
         if added is not NO_PAIRS and added.has_first(subject):
             return True
-        gone = 0 if removed is NO_PAIRS else removed.count_first(subject)
+        if removed is NO_PAIRS:
+            return base.has_first(subject)
+        gone = removed.count_first(subject)
         return base.count_first(subject) > gone if gone else base.has_first(subject)
 
     def has_object(self, value: int) -> bool:
@@ -433,14 +435,17 @@ class Relation:
         base, added, removed = self._parts
         if added is not NO_PAIRS and added.has_second(value):
             return True
-        gone = 0 if removed is NO_PAIRS else removed.count_second(value)
+        if removed is NO_PAIRS:
+            return base.has_second(value)
+        gone = removed.count_second(value)
         return base.count_second(value) > gone if gone else base.has_second(value)
 
     @property
     def has_literals(self) -> bool:
         """Whether objects may be literals. False only if none is."""
         if self._has_literals is None:
-            self._has_literals = any(part.has_second_from(FIRST_LITERAL) for part in self._parts[:2])
+            base, added, _ = self._parts
+            self._has_literals = base.has_second_from(FIRST_LITERAL) or added.has_second_from(FIRST_LITERAL)
         return self._has_literals
 
     @property
@@ -451,8 +456,9 @@ class Relation:
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""
         if self._legal < 0:
-            base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
-            self._legal = base + added - removed
+            base, added, removed = self._parts
+            count = base.count_below(FIRST_LITERAL_KEY) + added.count_below(FIRST_LITERAL_KEY)
+            self._legal = count - removed.count_below(FIRST_LITERAL_KEY)
         return self._legal
 
     def legal(self) -> Relation:

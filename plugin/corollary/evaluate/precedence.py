@@ -98,7 +98,8 @@ class Precedence:
 
     def precedes(self, predicate: int, other: int) -> bool:
         """Whether all facts of a predicate are decided before any fact of another one is."""
-        return self.level(predicate) < self.level(other)
+        levels = self.levels
+        return levels.get(predicate, -1) < levels.get(other, -1)
 
     def modules_deriving(self, predicate: int) -> frozenset[str]:
         """The names of the modules that may derive facts of a predicate."""

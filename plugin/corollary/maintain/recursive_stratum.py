@@ -52,7 +52,7 @@ class LeastValuesChange:
         inserted = (
             Delta.among({p: parts for p, parts in new_facts.items() if p in read}, work.index) - work.before
         )
-        removed = Delta.of(work.deleted).only(read.__contains__) - work.index
+        removed = work.deleted.only(read.__contains__) - work.index
         if not (inserted or removed or candidates.size):
             return NO_KEYS, NO_KEYS
         lost = module.changed_edges(work.before, removed)

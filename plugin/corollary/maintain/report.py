@@ -39,7 +39,10 @@ class Stage:
 
 @dataclass(slots=True)
 class Timing:
-    """Adds the time of a block to a line. A class, because a transaction of one fact has some ten blocks."""
+    """Adds the time of a block to a line. One for each line: a transaction of one fact has some ten blocks.
+
+    Precondition: no block of the same line is within the block.
+    """
 
     line: Stage
     _started: float = 0.0
@@ -66,7 +69,7 @@ class Report:
     stages: list[Stage] = field(default_factory=list)
     seconds: float = 0.0
     reason: str = ""
-    _by_name: dict[tuple[str, str], Stage] = field(default_factory=dict, repr=False, compare=False)
+    _by_name: dict[tuple[str, str], Timing] = field(default_factory=dict, repr=False, compare=False)
 
     def recomputed(self, strategy: str, error: Exception | None) -> None:
         """Record that the transaction was recomputed, because of ``error`` if any. Stages are dropped."""
@@ -78,15 +81,15 @@ class Report:
 
     def at(self, stage: str, module: str) -> Stage:
         """The line of a module in a stage; a new one if there is none."""
-        line = self._by_name.get((stage, module))
-        if line is None:
-            line = self._by_name[stage, module] = Stage(stage, module)
-            self.stages.append(line)
-        return line
+        return self.timed(stage, module).line
 
     def timed(self, stage: str, module: str) -> Timing:
         """As ``at``; the time until the block ends is added to the line."""
-        return Timing(self.at(stage, module))
+        found = self._by_name.get((stage, module))
+        if found is None:
+            found = self._by_name[stage, module] = Timing(Stage(stage, module))
+            self.stages.append(found.line)
+        return found
 
     def as_dict(self) -> dict[str, object]:
         """The report as JSON-ready data."""

@@ -88,7 +88,7 @@ class StratumChange:
             {p: parts for p, parts in new_facts.items() if is_open or p in closed}, work.index
         )
         inserted -= work.before
-        removed = Delta.of(work.deleted).only(lambda predicate: is_open or predicate in closed)
+        removed = work.deleted.only(lambda predicate: is_open or predicate in closed)
         self._deleted = removed - work.index
         self._groups = module.touched(work.index, inserted)
         self._groups += module.touched(work.before, self._deleted)

@@ -174,9 +174,7 @@ class _Transaction:
         self._layers = work.layers
         self._report = work.report
         self._modules = work.modules
-        self._refusing = [m for m in work.modules if type(m).refuse_loss is not Module.refuse_loss]
         self._pending: dict[int, Delta] = {}  # by the number of the module
-        self._holding: list[int] = []  # the numbers of the modules that may hold conclusions back
         self._rules_are_applied = work.request.program is work.request.before.program
 
     def run(self) -> MaterialisedView:
@@ -229,30 +227,29 @@ class _Transaction:
         module overdeleted, by its number.
         """
         stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
-        self._holding = [
-            n for n, m in enumerate(self._modules) if type(m).holds_back is not Module.holds_back
-        ]
-        universe = self._index.snapshot()
-        if self._work.deleted.all_predicates():
-            universe.add_all(Delta.of(self._work.deleted) - universe)
-        deleted = TripleIndex()
-        known = [deleted, self._work.deleted, strategy.proved]
+        universe, deleted = self._index.snapshot(), TripleIndex()
+        known = [deleted, strategy.proved]
+        if self._work.deleted:
+            universe.add_all(self._work.deleted - universe)
+            known.append(self._work.deleted)
         if layer == SCHEMA:
             known += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
             candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
-                now = {number: self._decided(facts, candidates) for number, facts in named.items()}
-                named = {number: facts - now[number] for number, facts in named.items()}
+                now: dict[int, Delta] = {}
+                for number, facts in named.items():
+                    now[number] = decided = self._decided(facts, candidates)
+                    named[number] = NOTHING if decided is facts else facts - decided
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
             if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
             for number in sorted(self._pending):
                 module = self._modules[number]
                 with self._report.timed(stage, module.name):
-                    facts = self._work.before if module in self._engine.strata else universe
-                    found = self._overdelete(module, facts, self._pending.pop(number), strategy)
+                    whole = self._work.before if module in self._engine.strata else universe
+                    found = self._overdelete(module, whole, self._pending.pop(number), strategy)
                     self._enqueue(found, number, layer, strategy, known, named)
             if strategy.order is not None:
                 self._release(layer, strategy.order, strategy, known, named)
@@ -309,10 +306,10 @@ class _Transaction:
         named: dict[int, Delta],
     ) -> None:
         """Enqueue what modules held back, once no candidates of lower levels are left."""
-        for number in self._holding:
+        for number in self._engine.fixpoint.holding:
             module = self._modules[number]
             held = module.holds_back
-            if held and min(map(order.level, held)) <= self._work.least_level(layer, order):
+            if held and min([order.level(p) for p in held]) <= self._work.least_level(layer, order):
                 with self._report.timed(self._layers.name(layer), module.name):
                     found = module.release(self._index, strategy.proved)
                     self._enqueue(Delta.gathered(found), number, layer, strategy, known, named)
@@ -367,9 +364,10 @@ class _Transaction:
             strategy.charge(len(unproved))
             if not self._layers.has_all(layer, unproved):
                 raise LayerOrderViolated(BACKWARD)
-            own = {number: facts & unproved for number, facts in named.items()}
+            own: dict[int, Delta] = {}
             for number, facts in named.items():
-                self._report.at(stage, self._modules[number].name).judged(len(facts), len(own[number]))
+                own[number] = lost = facts & unproved
+                self._report.at(stage, self._modules[number].name).judged(len(facts), len(lost))
             judged = candidates & unproved
             if not named:
                 line.judged(len(candidates), len(judged))
@@ -382,18 +380,20 @@ class _Transaction:
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta], order: Precedence | None) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
-        self._refuse_loss(deleted)
-        for number, news in self._engine.fixpoint.received(deleted, order).items():
+        fixpoint = self._engine.fixpoint
+        for number, news in fixpoint.received(deleted, order).items():
+            module = self._modules[number]
+            if number in fixpoint.refusing:
+                module.refuse_loss(self._work.before, news)
             if number in own:
-                module = self._modules[number]
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
             if news:
                 self._pending[number] = self._pending.get(number, NOTHING) | news
 
     def _refuse_loss(self, deleted: Delta) -> None:
         """Raise ``NewModules`` if a module cannot follow what deleted facts lead to."""
-        for module in self._refusing:
-            module.refuse_loss(self._work.before, deleted)
+        for number in self._engine.fixpoint.refusing:
+            self._modules[number].refuse_loss(self._work.before, deleted)
 
     def _forget_pending(self) -> None:
         """Drop the pending facts of modules without state: all that they would overdelete is decided."""
@@ -403,7 +403,7 @@ class _Transaction:
 
     def _commit(self, layer: int, deleted: Delta, strategy: LayerDeletion) -> None:
         """Commit the deletions of a layer in all modules, and let the strategy rederive."""
-        self._work.deleted.add_all(deleted - self._work.deleted)
+        self._work.deleted |= deleted
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
         with self._report.timed(self._layers.name(layer), "commit"):

@@ -57,7 +57,7 @@ class Workspace:
         self.index = engine.fixpoint.index
         self.before = before
         self.layers = Layers(engine, start.strata)
-        self.deleted = TripleIndex()
+        self.deleted = NOTHING
         self.concluded: dict[int, Delta] = {}
         self.checks = most_checks(request)
         self.clock = Clock(most_seconds(request, report.strategy))
@@ -75,9 +75,11 @@ class Workspace:
 
     def least_level(self, layer: int, order: Precedence) -> float:
         """The least level of a layer's candidates; infinite if there are none."""
-        candidates = self._candidates.get(layer, NOTHING)
-        predicates = (*candidates.all_predicates(), *self._postponed.all_predicates())
-        return min(map(order.level, predicates), default=inf)
+        least = inf
+        for facts in (self._candidates.get(layer), self._postponed):
+            for predicate in facts.all_predicates() if facts else ():
+                least = min(least, order.level(predicate))
+        return least
 
     def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
         """Enqueue candidates by layer. Returns those of ``layer``, the present one.

@@ -85,7 +85,10 @@ def has_any(facts: Relation, objects: Set[int] | None) -> bool:
     if objects is None or facts.is_compressed:
         return True
     if len(facts) <= MAX_FACTS_ONE_BY_ONE:
-        return any(key & 0xFFFFFFFF in objects for key in facts.pairs().keys.tolist())
+        for key in facts.pairs().keys.tolist():
+            if key & 0xFFFFFFFF in objects:
+                return True
+        return False
     return bool(objects) and not objects.isdisjoint(facts.object_terms().tolist())
 
 
