@@ -6,7 +6,7 @@ them unsorted and with duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -39,11 +39,7 @@ class Delta(TripleIndex):
     @staticmethod
     def of_relations(relations: Mapping[int, Relation]) -> Delta:
         """The facts of the given relations, which are shared."""
-        found: dict[int, Relation] = {}
-        for predicate, relation in relations.items():
-            if relation.size:
-                found[predicate] = relation
-        return _shared(found)
+        return _shared({p: relation for p, relation in relations.items() if relation.size})
 
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
@@ -99,20 +95,14 @@ class Delta(TripleIndex):
 
     def only(self, is_wanted: Callable[[int], bool]) -> Delta:
         """The facts of the wanted predicates."""
-        wanted: dict[int, Relation] = {}
-        for predicate, relation in self._relations.items():
-            if is_wanted(predicate):
-                wanted[predicate] = relation
+        wanted = list(filter(is_wanted, self._relations))
         if len(wanted) == len(self._relations):
             return self
-        return _shared(wanted) if wanted else NOTHING
+        return _shared({predicate: self._relations[predicate] for predicate in wanted}) if wanted else NOTHING
 
     def compressed(self) -> Delta:
         """The facts of the compressed relations."""
-        found: dict[int, Relation] = {}
-        for predicate, relation in self._relations.items():
-            if relation.is_compressed:
-                found[predicate] = relation
+        found = {p: relation for p, relation in self._relations.items() if relation.is_compressed}
         return _shared(found) if found else NOTHING
 
     def is_as(self, other: Delta) -> bool:
@@ -122,6 +112,10 @@ class Delta(TripleIndex):
     def all_predicates(self) -> list[int]:
         """The predicates: all have facts."""
         return list(self._relations)
+
+    def all_relations(self) -> Collection[tuple[int, Relation]]:
+        """Every predicate with its facts."""
+        return self._relations.items()
 
     def fact_count(self) -> int:
         """The number of facts, including virtual relations."""

@@ -287,7 +287,7 @@ def gathered(parts: list[Keys]) -> Keys:
     """
     if len(parts) == 1:
         return ascending(parts[0])
-    size = sum(part.size for part in parts)
+    size = sum([part.size for part in parts])
     is_small = size <= (MAX_KEYS_NOT_MERGED if union_kernel.is_compiled else MAX_KEYS_FOR_NP_SORT)
     if len(parts) > MAX_ARRAYS_MERGED or is_small:
         return distinct_of_sorted(sort_keys(np.concatenate(parts)))

@@ -111,6 +111,10 @@ class TripleIndex:
         """As ``predicates``, including virtual relations."""
         return [predicate for predicate, relation in self._relations.items() if relation.size]
 
+    def all_relations(self) -> Collection[tuple[int, Relation]]:
+        """As ``relations``, including virtual relations."""
+        return [item for item in self._relations.items() if item[1].size]
+
     @property
     def known_predicates(self) -> frozenset[int]:
         """The predicates that have, or once had, facts in this index."""

@@ -181,8 +181,7 @@ class Fixpoint:
         """
         found: dict[int, dict[int, Relation]] = {}
         predicates = facts.all_predicates()
-        for predicate in predicates:
-            relation = facts.relation(predicate)
+        for predicate, relation in facts.all_relations():
             silent = NO_NAMES if order is None else order.modules_silent_on(predicate)
             for position, objects in self._readers(predicate):
                 is_read = objects is None or has_any(relation, objects)

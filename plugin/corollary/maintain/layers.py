@@ -73,8 +73,7 @@ class Layers:
 
     def has_all(self, layer: int, facts: Delta) -> bool:
         """Whether all facts are of one layer."""
-        for predicate in facts.all_predicates():
-            relation = facts.relation(predicate)
+        for predicate, relation in facts.all_relations():
             found = self._of(predicate, NO_KEYS if relation.is_compressed else relation.pairs().keys)
             if np.any(found != layer) if isinstance(found, np.ndarray) else found != layer:
                 return False

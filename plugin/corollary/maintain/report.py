@@ -19,6 +19,9 @@ class Stage:
     ``inserted`` the new facts. A fact overdeleted by several modules is a candidate of each. The steps
     ``explicit`` and ``proofs`` decide about facts that are no longer explicit, and about the candidates of
     modules. They may delete more facts than these: premises that a proof needed, and that have no proof.
+
+    As a context, it adds the time of the block to ``seconds``. Precondition: no block of the same line is
+    within the block.
     """
 
     stage: str
@@ -29,30 +32,20 @@ class Stage:
     rederived: int = 0
     inserted: int = 0
     seconds: float = 0.0
+    _started: float = field(default=0.0, repr=False, compare=False)
+
+    def __enter__(self) -> Stage:
+        self._started = perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds += perf_counter() - self._started
 
     def judged(self, candidates: int, deleted: int) -> None:
         """Count candidates; ``deleted`` of them were deleted, the others were proved."""
         self.candidates += candidates
         self.deleted += deleted
         self.proved += candidates - deleted
-
-
-@dataclass(slots=True)
-class Timing:
-    """Adds the time of a block to a line. One for each line: a transaction of one fact has some ten blocks.
-
-    Precondition: no block of the same line is within the block.
-    """
-
-    line: Stage
-    _started: float = 0.0
-
-    def __enter__(self) -> Stage:
-        self._started = perf_counter()
-        return self.line
-
-    def __exit__(self, *error: object) -> None:
-        self.line.seconds += perf_counter() - self._started
 
 
 @dataclass(slots=True)
@@ -69,7 +62,7 @@ class Report:
     stages: list[Stage] = field(default_factory=list)
     seconds: float = 0.0
     reason: str = ""
-    _by_name: dict[tuple[str, str], Timing] = field(default_factory=dict, repr=False, compare=False)
+    _by_name: dict[tuple[str, str], Stage] = field(default_factory=dict, repr=False, compare=False)
 
     def recomputed(self, strategy: str, error: Exception | None) -> None:
         """Record that the transaction was recomputed, because of ``error`` if any. Stages are dropped."""
@@ -81,20 +74,18 @@ class Report:
 
     def at(self, stage: str, module: str) -> Stage:
         """The line of a module in a stage; a new one if there is none."""
-        return self.timed(stage, module).line
-
-    def timed(self, stage: str, module: str) -> Timing:
-        """As ``at``; the time until the block ends is added to the line."""
-        found = self._by_name.get((stage, module))
-        if found is None:
-            found = self._by_name[stage, module] = Timing(Stage(stage, module))
-            self.stages.append(found.line)
-        return found
+        line = self._by_name.get((stage, module))
+        if line is None:
+            line = self._by_name[stage, module] = Stage(stage, module)
+            self.stages.append(line)
+        return line
 
     def as_dict(self) -> dict[str, object]:
         """The report as JSON-ready data."""
         found = asdict(self)
         del found["_by_name"]
+        for line in found["stages"]:
+            del line["_started"]
         return found
 
     def __str__(self) -> str:

@@ -139,7 +139,7 @@ def _with_rules(request: Request, report: Report, planned: RuleChange, most: flo
     strata, ordered = before.strata, index.snapshot()
     if request.is_automatic and not engine.strata:
         Budget(most, TOO_MANY_DELETIONS).require(engine.lost_at_least(change.removed, request.explicit))
-    with report.timed("rules", "rules") as line:
+    with report.at("rules", "rules") as line:
         size = index.fact_count()
         lost, stated = engine.change(planned, request.explicit)
         line.deleted = size - index.fact_count()
@@ -208,7 +208,7 @@ class _Transaction:
             self._work.clock.within(self._delete, layer, strata)
         if layer == SCHEMA:
             return
-        with self._report.timed(stage, "insert") as line:
+        with self._report.at(stage, "insert") as line:
             size = self._index.fact_count()
             if not strata:
                 self._engine.fixpoint.include(self._work.start.added.candidates())
@@ -247,7 +247,7 @@ class _Transaction:
                 self._forget_pending()
             for number in sorted(self._pending):
                 module = self._modules[number]
-                with self._report.timed(stage, module.name):
+                with self._report.at(stage, module.name):
                     whole = self._work.before if module in self._engine.strata else universe
                     found = self._overdelete(module, whole, self._pending.pop(number), strategy)
                     self._enqueue(found, number, layer, strategy, known, named)
@@ -265,7 +265,7 @@ class _Transaction:
             return self._work.dequeue_postponed()
         if not strategy.may_postpone(candidates):
             return candidates
-        with self._report.timed(self._layers.name(layer), line):
+        with self._report.at(self._layers.name(layer), line):
             postponed = strategy.postponed(candidates)
         self._work.postpone(postponed)
         return candidates - postponed
@@ -310,7 +310,7 @@ class _Transaction:
             module = self._modules[number]
             held = module.holds_back
             if held and min([order.level(p) for p in held]) <= self._work.least_level(layer, order):
-                with self._report.timed(self._layers.name(layer), module.name):
+                with self._report.at(self._layers.name(layer), module.name):
                     found = module.release(self._index, strategy.proved)
                     self._enqueue(Delta.gathered(found), number, layer, strategy, known, named)
 
@@ -351,7 +351,7 @@ class _Transaction:
         the feedback.
         """
         stage = self._layers.name(layer)
-        with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
+        with self._report.at(stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.compressed()
             listed = candidates - compressed if compressed else candidates
             if not named and strategy.order is None:  # a search may cost more than starting over
@@ -361,7 +361,8 @@ class _Transaction:
             if compressed:
                 self._refuse_other_derivations(compressed, named, is_ordered=strategy.order is not None)
                 unproved |= compressed
-            strategy.charge(len(unproved))
+            count = len(unproved)
+            strategy.charge(count)
             if not self._layers.has_all(layer, unproved):
                 raise LayerOrderViolated(BACKWARD)
             own: dict[int, Delta] = {}
@@ -371,10 +372,10 @@ class _Transaction:
             judged = candidates & unproved
             if not named:
                 line.judged(len(candidates), len(judged))
-            line.deleted += len(unproved) - len(judged)
-            if unproved:
-                for predicate in unproved.all_predicates():
-                    self._engine.fixpoint.exclude(predicate, unproved.relation(predicate))
+            line.deleted += count - len(judged)
+            if count:
+                for predicate, relation in unproved.all_relations():
+                    self._engine.fixpoint.exclude(predicate, relation)
                 self._notify(unproved, own, strategy.order)
                 deleted.add_all(unproved)
 
@@ -406,7 +407,7 @@ class _Transaction:
         self._work.deleted |= deleted
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
-        with self._report.timed(self._layers.name(layer), "commit"):
+        with self._report.at(self._layers.name(layer), "commit"):
             for module in self._modules:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)

@@ -480,21 +480,20 @@ def _literals(facts: TripleIndex) -> Keys:
     return literals[literals < FIRST_VIRTUAL].astype(np.uint64)
 
 
-def _has_term(relation: Relation, literal: int) -> bool:
-    """Whether a literal occurs in a fact of a relation."""
-    if relation.has_literals and relation.has_object(literal):
-        return True
-    return relation.legal_count() < relation.size and relation.has_subject(literal)
+def _occurs(literal: int, facts: TripleIndex) -> bool:
+    """Whether a literal occurs in a fact."""
+    for _, relation in facts.relations():
+        if relation.has_literals and relation.has_object(literal):
+            return True
+        if relation.legal_count() < relation.size and relation.has_subject(literal):
+            return True
+    return False
 
 
 def occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
-        found = [
-            any(r.mentions_literals and _has_term(r, term) for _, r in facts.relations())
-            for term in terms.tolist()
-        ]
-        return np.array(found, np.bool_)
+        return np.array([_occurs(term, facts) for term in terms.tolist()], np.bool_)
     left, relations = distinct(terms), [relation for _, relation in facts.relations()]
     for relation in sorted(relations, key=len, reverse=True):
         if left.size and relation.has_literals:

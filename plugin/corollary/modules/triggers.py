@@ -65,10 +65,6 @@ class Trigger:
         """Whether a head of the rule may be one of the wanted facts."""
         return any(wanted.has_match(head.s, head.p, head.o) for head in self.rule.heads)
 
-    def has_conclusions(self, facts: TripleIndex) -> bool:
-        """Whether there are facts of the predicate of a head."""
-        return any(head.p < 0 or facts.relation(head.p).size for head in self.rule.heads)
-
     def open_rows(self, rows: Batch, facts: TripleIndex, proved: TripleIndex) -> Mask:
         """The rows of the family's table in which another atom may match a fact that is not ``proved``.
 
