@@ -286,7 +286,7 @@ def gathered(parts: list[Keys]) -> Keys:
     Cost: one merge for each part, if they are few and sorted; else that of sorting.
     """
     if len(parts) == 1:
-        return ascending(parts[0])
+        return parts[0] if parts[0].size == 1 else ascending(parts[0])
     size = sum([part.size for part in parts])
     is_small = size <= (MAX_KEYS_NOT_MERGED if union_kernel.is_compiled else MAX_KEYS_FOR_NP_SORT)
     if len(parts) > MAX_ARRAYS_MERGED or is_small:

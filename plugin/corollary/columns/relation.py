@@ -65,7 +65,8 @@ class Relation:
         self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS, copied: int = 0
     ) -> None:
         """``copied``: the facts of overlays over this base that earlier updates have copied."""
-        overlay, size = added.keys.size + removed.keys.size, len(base)
+        size = base.keys.size if type(base) is Pairs else len(base)  # others do not list their keys
+        overlay = added.keys.size + removed.keys.size
         self._copied = copied + overlay
         if MIN_BASE_PER_OVERLAY * overlay > size or self._copied > MAX_COPIES_PER_BASE * size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
@@ -155,12 +156,11 @@ class Relation:
         if keys.size == self.size:
             return EMPTY
         base, added, removed = self._parts
-        if keys.size == 1:
-            from_added, from_base = (lost, NO_PAIRS) if added.has(int(keys[0])) else (NO_PAIRS, lost)
-        else:
+        from_base = lost
+        if added is not NO_PAIRS and (keys.size > 1 or added.has(int(keys[0]))):
             from_added = Pairs(intersection(keys, added.keys))
-            from_base = lost.minus(from_added)
-        relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
+            added, from_base = added.minus(from_added), lost.minus(from_added)
+        relation = Relation(base, added, removed.plus(from_base), self._copied)
         if self._legal >= 0:
             relation._legal = self._legal - lost.count_below(FIRST_LITERAL_KEY)
         relation._has_literals = self._has_literals

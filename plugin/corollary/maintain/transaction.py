@@ -174,6 +174,7 @@ class _Transaction:
         self._layers = work.layers
         self._report = work.report
         self._modules = work.modules
+        self._stage = ""  # the name of the present layer
         self._pending: dict[int, Delta] = {}  # by the number of the module
         self._rules_are_applied = work.request.program is work.request.before.program
 
@@ -196,7 +197,7 @@ class _Transaction:
         return self._work.request.before.followed_by(self._work.request.explicit, self._work.start.strata)
 
     def _follow_layer(self, layer: int) -> None:
-        number, stage = self._layers.stratum(layer), self._layers.name(layer)
+        number, self._stage = self._layers.stratum(layer), self._layers.name(layer)
         strata = changes_of_stratum(self._work, number, layer) if number else ()
         noted: dict[int, int] = {}
         if strata:
@@ -208,7 +209,7 @@ class _Transaction:
             self._work.clock.within(self._delete, layer, strata)
         if layer == SCHEMA:
             return
-        with self._report.at(stage, "insert") as line:
+        with self._report.at(self._stage, "insert") as line:
             size = self._index.fact_count()
             if not strata:
                 self._engine.fixpoint.include(self._work.start.added.candidates())
@@ -226,7 +227,7 @@ class _Transaction:
         least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
         module overdeleted, by its number.
         """
-        stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
+        strategy = self._strategy.on_layer(self._work, layer)
         universe, deleted = self._index.snapshot(), TripleIndex()
         known = [deleted, strategy.proved]
         if self._work.deleted:
@@ -243,11 +244,11 @@ class _Transaction:
                     now[number] = decided = self._decided(facts, candidates)
                     named[number] = NOTHING if decided is facts else facts - decided
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
-            if any(stratum.is_truncated for stratum in strata):
+            if strata and any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
             for number in sorted(self._pending):
                 module = self._modules[number]
-                with self._report.at(stage, module.name):
+                with self._report.at(self._stage, module.name):
                     whole = self._work.before if module in self._engine.strata else universe
                     found = self._overdelete(module, whole, self._pending.pop(number), strategy)
                     self._enqueue(found, number, layer, strategy, known, named)
@@ -265,7 +266,7 @@ class _Transaction:
             return self._work.dequeue_postponed()
         if not strategy.may_postpone(candidates):
             return candidates
-        with self._report.at(self._layers.name(layer), line):
+        with self._report.at(self._stage, line):
             postponed = strategy.postponed(candidates)
         self._work.postpone(postponed)
         return candidates - postponed
@@ -310,7 +311,7 @@ class _Transaction:
             module = self._modules[number]
             held = module.holds_back
             if held and min([order.level(p) for p in held]) <= self._work.least_level(layer, order):
-                with self._report.at(self._layers.name(layer), module.name):
+                with self._report.at(self._stage, module.name):
                     found = module.release(self._index, strategy.proved)
                     self._enqueue(Delta.gathered(found), number, layer, strategy, known, named)
 
@@ -324,18 +325,18 @@ class _Transaction:
         named: dict[int, Delta],
     ) -> None:
         """Enqueue overdeleted facts that are not known to be deleted or to stay; note which module did it."""
-        for facts in known if found else ():
-            found -= facts
         if not found:
             return
+        for facts in known:
+            found -= facts
         if not (self._rules_are_applied and self._modules[number].concludes_facts):
             compressed = found.compressed()
             found = compressed | ((found - compressed) & self._index)
-        found = strategy.undecided(found)
+        found = strategy.undecided(found) if found else found
         if not found:
             return
         found = self._work.enqueue_candidates(found, layer)
-        named[number] = named.get(number, NOTHING) | found
+        named[number] = named[number] | found if number in named else found
 
     def _apply_deletions(
         self,
@@ -350,8 +351,7 @@ class _Transaction:
         ``named`` has the facts that each module (by number) overdeleted. Of its own, a module receives only
         the feedback.
         """
-        stage = self._layers.name(layer)
-        with self._report.at(stage, PROOFS if named else EXPLICIT) as line:
+        with self._report.at(self._stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.compressed()
             listed = candidates - compressed if compressed else candidates
             if not named and strategy.order is None:  # a search may cost more than starting over
@@ -368,7 +368,7 @@ class _Transaction:
             own: dict[int, Delta] = {}
             for number, facts in named.items():
                 own[number] = lost = facts & unproved
-                self._report.at(stage, self._modules[number].name).judged(len(facts), len(lost))
+                self._report.at(self._stage, self._modules[number].name).judged(len(facts), len(lost))
             judged = candidates & unproved
             if not named:
                 line.judged(len(candidates), len(judged))
@@ -389,7 +389,8 @@ class _Transaction:
             if number in own:
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
             if news:
-                self._pending[number] = self._pending.get(number, NOTHING) | news
+                pending = self._pending.get(number)
+                self._pending[number] = news if pending is None else pending | news
 
     def _refuse_loss(self, deleted: Delta) -> None:
         """Raise ``NewModules`` if a module cannot follow what deleted facts lead to."""
@@ -407,7 +408,7 @@ class _Transaction:
         self._work.deleted |= deleted
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
-        with self._report.at(self._layers.name(layer), "commit"):
+        with self._report.at(self._stage, "commit"):
             for module in self._modules:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)

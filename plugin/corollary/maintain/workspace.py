@@ -75,13 +75,9 @@ class Workspace:
 
     def least_level(self, layer: int, order: Precedence) -> float:
         """The least level of a layer's candidates; infinite if there are none."""
-        candidates = self._candidates.get(layer, NOTHING)
-        return min(self._least(candidates, order), self._least(self._postponed, order))
-
-    @staticmethod
-    def _least(facts: Delta, order: Precedence) -> float:
-        """The least level of some facts; infinite if there are none."""
-        return min([order.level(predicate) for predicate in facts.all_predicates()], default=inf)
+        candidates = self._candidates.get(layer)
+        least = inf if candidates is None else order.least(candidates)
+        return min(least, order.least(self._postponed)) if self._postponed else least
 
     def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
         """Enqueue candidates by layer. Returns those of ``layer``, the present one.
@@ -111,7 +107,7 @@ class Workspace:
             return NOTHING
         found, later = (candidates, NOTHING) if order is None else order.first(candidates)
         if self._postponed:
-            if order is not None and self._least(self._postponed, order) < self._least(found, order):
+            if order is not None and order.least(self._postponed) < order.least(found):
                 found, later = NOTHING, candidates
             self._postponed -= found
         if later:

@@ -190,7 +190,7 @@ class Datatypes(Module):
 
     def _minds_loss(self, deleted: TripleIndex) -> bool:
         """As ``_minds``, for deleted facts."""
-        return len(deleted.relation(self._same_as)) > 0 or self._minds(deleted)
+        return deleted.relation(self._same_as).size > 0 or self._minds(deleted)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The virtual facts about literals in deleted facts, unless these are in ``proved`` facts, too.

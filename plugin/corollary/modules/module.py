@@ -70,7 +70,10 @@ def feedback(module: Module, own: Delta) -> Delta:
         if not relation.is_compressed:
             pairs = relation.pairs()
             part = module.feedback(predicate, pairs)
-            found[predicate] = relation if part is pairs else Relation(part)
+            if part is pairs:
+                found[predicate] = relation
+            elif len(part):
+                found[predicate] = Relation(part)
     return Delta.of_relations(found)
 
 

@@ -122,7 +122,7 @@ class LiveTriggers:
             values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
             if values.size > MAX_EXTENT_COMPARED:
                 values = self._values[among(self._values, values)]
-            few = [value for value in values.tolist() if value in self._by_value]
+            few = self._by_value.keys() & values.tolist()
             if few:
                 chosen = {*self._others}.union(*map(self._by_value.__getitem__, few))
                 return [self._triggers[number] for number in sorted(chosen)]
