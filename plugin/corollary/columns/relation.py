@@ -153,6 +153,8 @@ class Relation:
     def minus_present(self, lost: Pairs) -> Relation:
         """As ``minus``. Precondition: all facts of ``lost`` are present."""
         keys = lost.keys
+        if not keys.size:
+            return self
         if keys.size == self.size:
             return EMPTY
         base, added, removed = self._parts

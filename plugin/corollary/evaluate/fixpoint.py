@@ -224,20 +224,20 @@ class Fixpoint:
 
         A program may have thousands of such modules, and of predicates.
         """
-        self._by_predicate, self._others = {}, []
-        self._ignoring = {*self._overriding("ignores_loss")}
-        self.refusing = {*self._overriding("refuse_loss")}
-        self.holding = self._overriding("holds_back")
+        self._by_predicate, self._others, self._ignoring = {}, [], set()
+        self.refusing, self.holding = set(), []
         for position, module in enumerate(self.modules):
+            kind = type(module)
+            if kind.ignores_loss is not Module.ignores_loss:
+                self._ignoring.add(position)
+            if kind.refuse_loss is not Module.refuse_loss:
+                self.refusing.add(position)
+            if kind.holds_back is not Module.holds_back:
+                self.holding.append(position)
             if module.only_reads is None:
                 self._others.append(position)
             for predicate in module.only_reads or ():
                 self._by_predicate.setdefault(predicate, []).append(position)
-
-    def _overriding(self, name: str) -> list[int]:
-        """The positions of the modules with a method of their own in the place of a default one."""
-        default = getattr(Module, name)
-        return [n for n, module in enumerate(self.modules) if getattr(type(module), name) is not default]
 
     def reroute(self) -> None:
         """Ask all modules again what they read: their rules have changed."""

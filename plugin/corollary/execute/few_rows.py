@@ -48,7 +48,7 @@ class FewRows:
             predicates = columns.get(p)
             if predicates is None:
                 return False
-            if size > 1:
+            if size != 1:
                 return self._join_each(s, predicates, o, facts)
             p = predicates[0]
         relation = facts.relation(p)
