@@ -450,6 +450,13 @@ class Relation:
             self._has_literals = base.has_second_from(FIRST_LITERAL) or added.has_second_from(FIRST_LITERAL)
         return self._has_literals
 
+    @property
+    def mentions_literals(self) -> bool:
+        """Whether subjects or objects may be literals. False only if none is."""
+        if self._has_literals is None or self._legal < 0:
+            return self.has_literals or self.legal_count() < self.size
+        return self._has_literals or self._legal < self.size  # looked up already: most are asked often
+
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""
         if self._legal < 0:

@@ -402,6 +402,8 @@ class Datatypes(Module):
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
         left = sorted(set(ids) - self._in_rules)
         for relation in facts.relations_of(self._telling).values() if left else ():
+            if not left:
+                break
             if relation.size:
                 left = [i for i in left if not (relation.has_object(i) or relation.has_subject(i))]
         return np.array(left, np.uint32)
@@ -483,6 +485,8 @@ def _literals(facts: TripleIndex) -> Keys:
 def _occurs(literal: int, facts: TripleIndex) -> bool:
     """Whether a literal occurs in a fact."""
     for _, relation in facts.relations():
+        if not relation.mentions_literals:
+            continue
         if relation.has_literals and relation.has_object(literal):
             return True
         if relation.legal_count() < relation.size and relation.has_subject(literal):
