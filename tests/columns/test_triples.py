@@ -58,6 +58,10 @@ def assert_is(index: TripleIndex, facts: set[Triple]) -> None:
     assert index.fact_count() == len(real(facts))
     assert set(index.predicates()) == {p for _, p, _ in real(facts)}
     assert set(index.all_predicates()) == {p for _, p, _ in facts}
+    assert all(relation is index.relation(p) and relation.size for p, relation in index.all_relations())
+    assert {p for p, _ in index.all_relations()} == {p for _, p, _ in facts}
+    assert index.few_terms(len(facts)) == {end for s, _, o in facts for end in (s, o)}
+    assert not facts or index.few_terms(len(facts) - 1) is None
     assert {p for p, _ in index.relations()} == set(index.predicates())
     for predicate in {p for _, p, _ in facts} | {77}:
         expected = sorted((s, o) for s, p, o in facts if p == predicate)

@@ -14,11 +14,11 @@ EX = Namespace("http://example.org/")
 
 def a_report() -> Report:
     report = Report("backward/forward", removed=1, added=2000)
-    with report.timed("data", "a < b") as line:
+    with report.at("data", "a < b") as line:
         line.candidates, line.proved, line.deleted = 1000, 400, 600
-    with report.timed("data", "a < b") as line:
+    with report.at("data", "a < b") as line:
         line.candidates += 500
-    with report.timed("data", "insert") as line:
+    with report.at("data", "insert") as line:
         line.inserted = 7
     return report
 

@@ -317,6 +317,11 @@ class CompressedRelation(Relation):
         """True: it is not looked up."""
         return True
 
+    @property
+    def mentions_literals(self) -> bool:
+        """True: it is not looked up."""
+        return True
+
     def legal_count(self) -> int:
         """As ``Relation.legal_count``."""
         if self._legal < 0:

@@ -6,12 +6,12 @@ them unsorted and with duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
-from corollary.columns.pairs import Pairs, contains, gathered, sieved, union
-from corollary.columns.relation import Relation
+from corollary.columns.pairs import NO_KEYS, Pairs, contains, gathered, sieved, union
+from corollary.columns.relation import EMPTY, Relation
 from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
 
@@ -46,8 +46,12 @@ class Delta(TripleIndex):
         """The set of the candidates: sorted, without duplicates."""
         if not candidates:
             return NOTHING
-        found = {predicate: gathered(parts) for predicate, parts in candidates.items() if parts}
-        return _shared({predicate: Relation(Pairs(keys)) for predicate, keys in found.items() if keys.size})
+        found: dict[int, Relation] = {}
+        for predicate, parts in candidates.items():
+            keys = gathered(parts) if parts else NO_KEYS
+            if keys.size:
+                found[predicate] = Relation(Pairs(keys))
+        return _shared(found)
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
@@ -91,7 +95,7 @@ class Delta(TripleIndex):
 
     def only(self, is_wanted: Callable[[int], bool]) -> Delta:
         """The facts of the wanted predicates."""
-        wanted = [predicate for predicate in self._relations if is_wanted(predicate)]
+        wanted = list(filter(is_wanted, self._relations))
         if len(wanted) == len(self._relations):
             return self
         return _shared({predicate: self._relations[predicate] for predicate in wanted}) if wanted else NOTHING
@@ -109,6 +113,10 @@ class Delta(TripleIndex):
         """The predicates: all have facts."""
         return list(self._relations)
 
+    def all_relations(self) -> Collection[tuple[int, Relation]]:
+        """Every predicate with its facts."""
+        return self._relations.items()
+
     def fact_count(self) -> int:
         """The number of facts, including virtual relations."""
         return sum([relation.size for relation in self._relations.values()])
@@ -124,11 +132,11 @@ class Delta(TripleIndex):
 
     def __and__(self, other: TripleIndex) -> Delta:
         """The facts in both operands."""
-        if not self._relations:
+        if not self._relations or other is self:
             return self
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
-            small, large = relation, other.relation(predicate)
+            small, large = relation, other._relations.get(predicate, EMPTY)
             if small is large:
                 found[predicate] = small
             elif small.is_compressed:

@@ -240,18 +240,13 @@ def union(left: Keys, right: Keys) -> Keys:
         reserve(left.nbytes + right.nbytes)
     if left.size < right.size:
         left, right = right, left
-    if right.size == 1:
-        return _with_one(left, right)
-    return _of_two(left, right, np.empty(left.size + right.size, np.uint64), union_kernel, is_union=True)
-
-
-def _with_one(left: Keys, key: Keys) -> Keys:
-    """The union of a set and a set of one key."""
-    place = int(left.searchsorted(key)[0])
-    if place < left.size and left[place] == key[0]:
+    found: Keys = np.empty(left.size + right.size, np.uint64)
+    if right.size > 1:
+        return _of_two(left, right, found, union_kernel, is_union=True)
+    place = int(left.searchsorted(right)[0])  # most changes are of one fact
+    if place < left.size and left[place] == right[0]:
         return left
-    found: Keys = np.empty(left.size + 1, np.uint64)
-    found[:place], found[place], found[place + 1 :] = left[:place], key[0], left[place:]
+    found[:place], found[place], found[place + 1 :] = left[:place], right[0], left[place:]
     return found
 
 
@@ -291,8 +286,8 @@ def gathered(parts: list[Keys]) -> Keys:
     Cost: one merge for each part, if they are few and sorted; else that of sorting.
     """
     if len(parts) == 1:
-        return ascending(parts[0])
-    size = sum(part.size for part in parts)
+        return parts[0] if parts[0].size == 1 else ascending(parts[0])
+    size = sum([part.size for part in parts])
     is_small = size <= (MAX_KEYS_NOT_MERGED if union_kernel.is_compiled else MAX_KEYS_FOR_NP_SORT)
     if len(parts) > MAX_ARRAYS_MERGED or is_small:
         return distinct_of_sorted(sort_keys(np.concatenate(parts)))
@@ -523,7 +518,8 @@ class Pairs:
     def by_object(self) -> Keys:
         """The same pairs as second << 32 | first, sorted."""
         if self._by_object is None:
-            self._by_object = kept(sort_keys(swap(self.keys), by_first=True))
+            turned = swap(self.keys)
+            self._by_object = turned if turned.size == 1 else kept(sort_keys(turned, by_first=True))
         return self._by_object
 
     @property
@@ -593,7 +589,7 @@ class Pairs:
 
     def count_below(self, key: int) -> int:
         """The number of pairs that sort before a packed pair."""
-        return bisect_left(self._look(), key) if self.keys.size else 0
+        return bisect_left(self._look() if self._view is None else self._view, key) if self.keys.size else 0
 
     def seconds_of(self, first: int) -> list[int]:
         """The second halves of the pairs with the given first half, ascending."""
@@ -613,19 +609,25 @@ class Pairs:
 
     def count_first(self, first: int) -> int:
         """The number of pairs with the given first half."""
-        return _count(self._look(), first) if self.keys.size else 0
+        return _count(self._look() if self._view is None else self._view, first) if self.keys.size else 0
 
     def count_second(self, second: int, below: int = 1 << 32) -> int:
         """The number of pairs with the given second half, and a first half below a bound."""
-        return _count(self._look_by_object(), second, below) if self.keys.size else 0
+        if not self.keys.size:
+            return 0
+        view = self._look_by_object() if self._by_object_view is None else self._by_object_view
+        return _count(view, second, below)
 
     def has_first(self, first: int) -> bool:
         """Whether a pair has the given first half."""
-        return self.keys.size > 0 and _starts(self._look(), first)
+        return self.keys.size > 0 and _starts(self._look() if self._view is None else self._view, first)
 
     def has_second(self, second: int) -> bool:
         """Whether a pair has the given second half."""
-        return self.keys.size > 0 and _starts(self._look_by_object(), second)
+        if not self.keys.size:
+            return False
+        view = self._look_by_object() if self._by_object_view is None else self._by_object_view
+        return _starts(view, second)
 
     def few_beside(
         self, halves: Iterable[int], most: int, *, is_first: bool, missing: int | None = None
@@ -670,8 +672,9 @@ class Pairs:
             return self
         if not self.keys.size:
             return other
-        few = 4 * other.keys.size <= self.keys.size
-        by_object = union(self._by_object, other.by_object) if self._by_object is not None and few else None
+        few, by_object = 4 * other.keys.size <= self.keys.size, None
+        if few and self._by_object is not None:
+            by_object = union(self._by_object, other.by_object)
         return Pairs(union(self.keys, other.keys), by_object)
 
     def minus(self, other: Pairs) -> Pairs:

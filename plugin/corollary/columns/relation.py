@@ -65,7 +65,8 @@ class Relation:
         self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS, copied: int = 0
     ) -> None:
         """``copied``: the facts of overlays over this base that earlier updates have copied."""
-        overlay, size = added.keys.size + removed.keys.size, len(base)
+        size = base.keys.size if type(base) is Pairs else len(base)  # others do not list their keys
+        overlay = added.keys.size + removed.keys.size
         self._copied = copied + overlay
         if MIN_BASE_PER_OVERLAY * overlay > size or self._copied > MAX_COPIES_PER_BASE * size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
@@ -152,15 +153,16 @@ class Relation:
     def minus_present(self, lost: Pairs) -> Relation:
         """As ``minus``. Precondition: all facts of ``lost`` are present."""
         keys = lost.keys
+        if not keys.size:
+            return self
         if keys.size == self.size:
             return EMPTY
         base, added, removed = self._parts
-        if keys.size == 1:
-            from_added, from_base = (lost, NO_PAIRS) if added.has(int(keys[0])) else (NO_PAIRS, lost)
-        else:
+        from_base = lost
+        if added is not NO_PAIRS and (keys.size > 1 or added.has(int(keys[0]))):
             from_added = Pairs(intersection(keys, added.keys))
-            from_base = lost.minus(from_added)
-        relation = Relation(base, added.minus(from_added), removed.plus(from_base), self._copied)
+            added, from_base = added.minus(from_added), lost.minus(from_added)
+        relation = Relation(base, added, removed.plus(from_base), self._copied)
         if self._legal >= 0:
             relation._legal = self._legal - lost.count_below(FIRST_LITERAL_KEY)
         relation._has_literals = self._has_literals
@@ -425,7 +427,9 @@ class Relation:
         base, added, removed = self._parts
         if added is not NO_PAIRS and added.has_first(subject):
             return True
-        gone = 0 if removed is NO_PAIRS else removed.count_first(subject)
+        if removed is NO_PAIRS:
+            return base.has_first(subject)
+        gone = removed.count_first(subject)
         return base.count_first(subject) > gone if gone else base.has_first(subject)
 
     def has_object(self, value: int) -> bool:
@@ -433,26 +437,32 @@ class Relation:
         base, added, removed = self._parts
         if added is not NO_PAIRS and added.has_second(value):
             return True
-        gone = 0 if removed is NO_PAIRS else removed.count_second(value)
+        if removed is NO_PAIRS:
+            return base.has_second(value)
+        gone = removed.count_second(value)
         return base.count_second(value) > gone if gone else base.has_second(value)
 
     @property
     def has_literals(self) -> bool:
         """Whether objects may be literals. False only if none is."""
         if self._has_literals is None:
-            self._has_literals = any(part.has_second_from(FIRST_LITERAL) for part in self._parts[:2])
+            base, added, _ = self._parts
+            self._has_literals = base.has_second_from(FIRST_LITERAL) or added.has_second_from(FIRST_LITERAL)
         return self._has_literals
 
     @property
     def mentions_literals(self) -> bool:
         """Whether subjects or objects may be literals. False only if none is."""
-        return self.has_literals or self.legal_count() < self.size
+        if self._has_literals is None or self._legal < 0:
+            return self.has_literals or self.legal_count() < self.size
+        return self._has_literals or self._legal < self.size  # looked up already: most are asked often
 
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""
         if self._legal < 0:
-            base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
-            self._legal = base + added - removed
+            base, added, removed = self._parts
+            count = base.count_below(FIRST_LITERAL_KEY) + added.count_below(FIRST_LITERAL_KEY)
+            self._legal = count - removed.count_below(FIRST_LITERAL_KEY)
         return self._legal
 
     def legal(self) -> Relation:

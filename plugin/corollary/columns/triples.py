@@ -111,6 +111,10 @@ class TripleIndex:
         """As ``predicates``, including virtual relations."""
         return [predicate for predicate, relation in self._relations.items() if relation.size]
 
+    def all_relations(self) -> Collection[tuple[int, Relation]]:
+        """As ``relations``, including virtual relations."""
+        return [item for item in self._relations.items() if item[1].size]
+
     @property
     def known_predicates(self) -> frozenset[int]:
         """The predicates that have, or once had, facts in this index."""
@@ -174,17 +178,22 @@ class TripleIndex:
 
     def few_terms(self, most: int) -> set[int] | None:
         """The subjects and objects of all facts, virtual ones included; None for more than ``most`` facts."""
-        relations = self._relations.values()
-        if sum([relation.size for relation in relations]) > most:
-            return None
-        keys = [key for relation in relations for key in relation.pairs().keys.tolist()]
-        return {key >> 32 for key in keys} | {key & 0xFFFFFFFF for key in keys}
+        left, found = most, set[int]()
+        for relation in self._relations.values():
+            left -= relation.size
+            if left < 0:
+                return None
+            for key in relation.pairs().keys.tolist():
+                found.add(key >> 32)
+                found.add(key & 0xFFFFFFFF)
+        return found
 
     def meets(self, predicates: Set[int], predicate: int, objects: Set[int] | None) -> bool:
         """Whether there is a fact of some predicates, or of one more with some objects (None: with any)."""
         relations = self._relations
-        if any(relations[p].size for p in relations.keys() & predicates):
-            return True
+        for common in relations.keys() & predicates:
+            if relations[common].size:
+                return True
         found = relations.get(predicate)
         if not found:
             return False
@@ -257,11 +266,13 @@ class TripleIndex:
 
     def add_all(self, new: TripleIndex) -> None:
         """Add the facts of another index. Precondition: none of them is present."""
-        for predicate in new.all_predicates():
-            more = new.relation(predicate)
+        for predicate, more in new._relations.items():
+            if not more.size:
+                continue
+            known = self._relations.get(predicate)
             if more.is_compressed:
                 self.replace(predicate, more.plus(self.keys(predicate)), more)
-            elif not self.relation(predicate).size:
+            elif known is None or not known.size:
                 self.replace(predicate, more)
             else:
                 self.add(predicate, more.pairs())
@@ -271,13 +282,10 @@ class TripleIndex:
 
         ``new`` has at least the added facts, and only facts of ``relation``; by default, all of these.
         """
-        new = relation if new is None else new
-        if predicate >= FIRST_VIRTUAL:
-            self._relations[predicate] = relation
-            return
-        if self._fact_count is not None:
-            self._fact_count += len(relation) - len(self.relation(predicate))
         self._exchange(predicate, relation)
+        if predicate >= FIRST_VIRTUAL:
+            return
+        new = relation if new is None else new
         if self._by_subject is not None:
             self._by_subject = self._by_subject.plus(_beside(new.subject_terms(), predicate))
         if self._by_object is not None:
@@ -301,18 +309,14 @@ class TripleIndex:
 
     def remove_relation(self, predicate: int, removed: Relation, rest: Relation | None = None) -> None:
         """As ``remove``, with the facts as a relation. ``rest`` are the facts that stay, if known."""
-        before = self.relation(predicate)
         relation = rest
-        if relation is None and removed.is_compressed:
-            relation = before.less(removed)
-        elif relation is None:
-            relation = before.minus_present(removed.pairs())
-        if predicate >= FIRST_VIRTUAL:
-            self._relations[predicate] = relation
-            return
+        if relation is None:
+            before = self._relations.get(predicate, EMPTY)
+            is_listed = not removed.is_compressed
+            relation = before.minus_present(removed.pairs()) if is_listed else before.less(removed)
         self._exchange(predicate, relation)
-        if self._fact_count is not None:
-            self._fact_count -= len(before) - len(relation)
+        if predicate >= FIRST_VIRTUAL:
+            return
         if self._by_subject is not None:
             ends = removed.subject_terms()
             left = ends[relation.subject_counts(ends) == 0]
@@ -323,9 +327,12 @@ class TripleIndex:
             self._by_object = self._by_object.minus(_beside(left, predicate))
 
     def _exchange(self, predicate: int, relation: Relation) -> None:
-        """Put a relation in the place of another one, and count its legal facts instead."""
+        """Put a relation in the place of another one, and count its facts instead."""
+        before = self._relations.get(predicate, EMPTY)
+        if self._fact_count is not None and predicate < FIRST_VIRTUAL:
+            self._fact_count += relation.size - before.size
         if self._legal_count is not None and predicate >> KIND_SHIFT == _IRI:
-            self._legal_count += relation.legal_count() - self.relation(predicate).legal_count()
+            self._legal_count += relation.legal_count() - before.legal_count()
         self._relations[predicate] = relation
 
     def complete_from(self, predicates: Collection[int], other: TripleIndex) -> None:

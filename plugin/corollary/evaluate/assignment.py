@@ -55,15 +55,11 @@ class ModuleAssignment:
         """
         self._kinds = kinds
         self._rejected = rejected
-        schema = _schema(program, kinds)
-        self.rules: RuleSet = RuleSet(program, schema, None if before is None else before.rules)
+        self.schema = _schema(program, kinds)
+        """The facts that are schema."""
+        self.rules: RuleSet = RuleSet(program, self.schema, None if before is None else before.rules)
         self._module_of: dict[int, str] = {}
         self._claim(self.rules.rules)
-
-    @property
-    def schema(self) -> Guards:
-        """The facts that are schema."""
-        return self.rules.schema
 
     def module_of(self, rule: CompiledRule) -> str:
         """The name of the module that evaluates a rule.

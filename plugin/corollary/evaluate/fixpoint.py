@@ -56,6 +56,10 @@ class Fixpoint:
         self._by_predicate: dict[int, list[int]] = {}
         self._others: list[int] = []
         self._ignoring: set[int] = set()  # the positions of modules that may ignore losses
+        self.refusing: set[int] = set()
+        """The positions of the modules that may refuse losses."""
+        self.holding: list[int] = []
+        """The positions of the modules that may hold conclusions back."""
         self._find_readers()
         self._pending: list[dict[int, list[Relation]]] = [{} for _ in self.modules]
         for predicate in index.all_predicates():
@@ -177,26 +181,29 @@ class Fixpoint:
         """
         found: dict[int, dict[int, Relation]] = {}
         predicates = facts.all_predicates()
-        for predicate in predicates:
-            relation = facts.relation(predicate)
+        for predicate, relation in facts.all_relations():
             silent = NO_NAMES if order is None else order.modules_silent_on(predicate)
             for position, objects in self._readers(predicate):
                 is_read = objects is None or has_any(relation, objects)
                 if is_read and self.modules[position].name not in silent:
                     found.setdefault(position, {})[predicate] = relation
-        terms = facts.few_terms(MAX_FACTS_ROUTED)
+        ignoring = found.keys() & self._ignoring
+        terms = facts.few_terms(MAX_FACTS_ROUTED) if ignoring else None
         if terms is not None:
-            for position in found.keys() & self._ignoring:
+            for position in ignoring:
                 if self.modules[position].ignores_loss(predicates, terms):
                     del found[position]
-        return {
-            position: facts if len(part) == len(predicates) else Delta.of_relations(part)
-            for position, part in sorted(found.items())
-        }
+        received: dict[int, Delta] = {}
+        for position in sorted(found):
+            part = found[position]
+            received[position] = facts if len(part) == len(predicates) else Delta.of_relations(part)
+        return received
 
     def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
         """The positions of the modules that read a predicate, each with the objects that it reads."""
-        revision = sum([self.modules[position].revision for position in self._others])
+        revision, modules = 0, self.modules
+        for position in self._others:
+            revision += modules[position].revision
         if revision != self._revision:
             self._revision = revision
             self._routes = {}
@@ -218,9 +225,15 @@ class Fixpoint:
         A program may have thousands of such modules, and of predicates.
         """
         self._by_predicate, self._others, self._ignoring = {}, [], set()
+        self.refusing, self.holding = set(), []
         for position, module in enumerate(self.modules):
-            if type(module).ignores_loss is not Module.ignores_loss:
+            kind = type(module)
+            if kind.ignores_loss is not Module.ignores_loss:
                 self._ignoring.add(position)
+            if kind.refuse_loss is not Module.refuse_loss:
+                self.refusing.add(position)
+            if kind.holds_back is not Module.holds_back:
+                self.holding.append(position)
             if module.only_reads is None:
                 self._others.append(position)
             for predicate in module.only_reads or ():

@@ -78,6 +78,11 @@ class Precedence:
         """The level of a predicate, -1 if it is in no edge."""
         return self.levels.get(predicate, -1)
 
+    def least(self, facts: Delta) -> int:
+        """The least level of some facts. Precondition: there are facts."""
+        levels = self.levels
+        return min([levels.get(predicate, -1) for predicate in facts.all_predicates()])
+
     def beside(self, predicates: Collection[int]) -> set[int]:
         """The predicates on the levels of the given ones whose components have several predicates."""
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
@@ -98,7 +103,8 @@ class Precedence:
 
     def precedes(self, predicate: int, other: int) -> bool:
         """Whether all facts of a predicate are decided before any fact of another one is."""
-        return self.level(predicate) < self.level(other)
+        levels = self.levels
+        return levels.get(predicate, -1) < levels.get(other, -1)
 
     def modules_deriving(self, predicate: int) -> frozenset[str]:
         """The names of the modules that may derive facts of a predicate."""
@@ -118,7 +124,7 @@ class Precedence:
         predicates = facts.all_predicates()
         if len(predicates) == 1:
             return facts, NOTHING
-        least = min(map(self.level, predicates))
+        least = self.least(facts)
         return (
             facts.only(lambda predicate: self.level(predicate) == least),
             facts.only(lambda predicate: self.level(predicate) > least),

@@ -43,28 +43,15 @@ class FewRows:
         False, and no change, if the predicate is free, for loops [?x, p, ?x] of a free variable, and if there
         would be too many rows.
         """
-        if p >= 0:
-            return self._join(s, facts.relation(p), o)
-        predicates = self.columns.get(p)
-        if predicates is None:
-            return False
-        if self.size == 1:
-            return self._join(s, facts.relation(predicates[0]), o)
-        parts = [FewRows(1, {v: [column[i]] for v, column in self.columns.items()}) for i in range(self.size)]
-        for part, predicate in zip(parts, predicates, strict=True):
-            if not part._join(s, facts.relation(predicate), o):
-                return False
-        size = sum([part.size for part in parts])
-        if size > MAX_ROWS_JOINED_ONE_BY_ONE:
-            return False
-        names = next((part.columns for part in parts if part.size), {})
-        self.columns = {v: [value for part in parts if part.size for value in part.columns[v]] for v in names}
-        self.size = size
-        return True
-
-    def _join(self, s: int, relation: Relation, o: int) -> bool:
-        """As ``join``, by every fact (s, o) of a relation."""
         size, columns = self.size, self.columns
+        if p < 0:
+            predicates = columns.get(p)
+            if predicates is None:
+                return False
+            if size != 1:
+                return self._join_each(s, predicates, o, facts)
+            p = predicates[0]
+        relation = facts.relation(p)
         subjects = [s] * size if s >= 0 else columns.get(s)
         objects = [o] * size if o >= 0 else columns.get(o)
         if subjects is not None and objects is not None:
@@ -77,7 +64,8 @@ class FewRows:
             if s == o or relation.size * size > MAX_ROWS_JOINED_ONE_BY_ONE:
                 return False
             keys = relation.pairs().keys.tolist()
-            self._take([row for row in range(size) for _ in keys])
+            if len(keys) != 1:
+                self._take([row for row in range(size) for _ in keys])
             self.columns[s] = [key >> 32 for key in keys] * size
             self.columns[o] = [key & 0xFFFFFFFF for key in keys] * size
             return True
@@ -90,6 +78,20 @@ class FewRows:
         if len(rows) != 1 or size != 1:
             self._take(rows)
         self.columns[free] = values
+        return True
+
+    def _join_each(self, s: int, predicates: Sequence[int], o: int, facts: TripleIndex) -> bool:
+        """As ``join``, with a predicate for each row."""
+        parts = [FewRows(1, {v: [column[i]] for v, column in self.columns.items()}) for i in range(self.size)]
+        for part, predicate in zip(parts, predicates, strict=True):
+            if not part.join(s, predicate, o, facts):
+                return False
+        size = sum([part.size for part in parts])
+        if size > MAX_ROWS_JOINED_ONE_BY_ONE:
+            return False
+        names = next((part.columns for part in parts if part.size), {})
+        self.columns = {v: [value for part in parts if part.size for value in part.columns[v]] for v in names}
+        self.size = size
         return True
 
     def join_open(self, s: int, p: int, o: int, facts: TripleIndex) -> bool:
@@ -115,7 +117,7 @@ class FewRows:
     def _take(self, rows: list[int]) -> None:
         """Keep the rows at these positions, which may repeat."""
         if rows != list(range(self.size)):
-            self.columns = {v: [column[i] for i in rows] for v, column in self.columns.items()}
+            self.columns = {v: list(map(column.__getitem__, rows)) for v, column in self.columns.items()}
             self.size = len(rows)
 
 
@@ -156,12 +158,11 @@ def _overlaid(
 ) -> tuple[list[int], list[int]] | None:
     """The facts of a base (``few_matches``) that are not removed, and the added ones."""
     if removed is not NO_PAIRS:
-        keys = [
-            terms[row] << 32 | value if is_subject else value << 32 | terms[row]
-            for row, value in zip(rows, values, strict=True)
-        ]
-        kept = [number for number, key in enumerate(keys) if not removed.has(key)]
-        rows, values = [rows[number] for number in kept], [values[number] for number in kept]
+        found, rows, values = zip(rows, values, strict=True), [], []
+        for row, value in found:
+            if not removed.has(terms[row] << 32 | value if is_subject else value << 32 | terms[row]):
+                rows.append(row)
+                values.append(value)
     if added is not NO_PAIRS:
         more = added.few_beside(terms, MAX_ROWS_JOINED_ONE_BY_ONE - len(rows), is_first=is_subject)
         if more is None:

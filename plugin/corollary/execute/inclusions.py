@@ -99,7 +99,8 @@ class Inclusions:
         return Inclusions(*(new.minus(old) for new, old in zip(self.kinds, other.kinds, strict=True)))
 
     def __len__(self) -> int:
-        return sum([kind.keys.size for kind in self.kinds])
+        size = self.classes.keys.size + self.properties.keys.size + self.inverses.keys.size
+        return size + self.domains.keys.size + self.ranges.keys.size
 
     def targets(self, predicate: int) -> Targets:
         """The targets of a property, looked up once."""

@@ -123,8 +123,8 @@ def _join_few(
     for step in steps:
         if not isinstance(step, Join):
             break
-        s, p, o = step.atom.terms
-        if not few.join(s, p, o, facts[step.age]):
+        atom = step.atom
+        if not few.join(atom.s, atom.p, atom.o, facts[step.age]):
             break
         context.rows += few.size
         done += 1

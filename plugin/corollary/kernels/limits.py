@@ -211,9 +211,9 @@ class Work:
     """
 
     __slots__ = (
-        "_before", "_begin", "_between", "_cancelled", "_computed", "_end", "_next_look", "_step", "_terms",
-        "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "scratch", "threads",
-        "where",
+        "_before", "_begin", "_between", "_cancelled", "_computed", "_end", "_next_look", "_seconds", "_step",
+        "_terms", "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "scratch",
+        "threads", "where",
     )  # fmt: skip
 
     def __init__(
@@ -222,12 +222,13 @@ class Work:
         cancellation: Cancellation,
         outer: Work | None = None,
         *,
-        end_is_estimate: bool = False,
+        estimate: float | None = None,
     ) -> None:
+        """``estimate``: in the place of the limit of seconds, what the call is worth."""
         self.limits = limits
         self.cancellation = cancellation
         self.outer = outer
-        self.end_is_estimate = end_is_estimate
+        self.end_is_estimate = estimate is not None
         wanted = PROCESSORS if limits.threads is None else int(limits.threads)
         self.threads: int = wanted if outer is None else min(wanted, outer.threads)
         given = None if limits.scratch is None else Path(limits.scratch)
@@ -235,7 +236,8 @@ class Work:
         self.where: object = ""
         self._cancelled = cancellation.count
         self._begin = now = perf_counter()
-        self._end = inf if limits.seconds is None else now + limits.seconds
+        self._seconds = limits.seconds if estimate is None else estimate
+        self._end = inf if self._seconds is None else now + self._seconds
         most = limits.bytes
         self._between = SECONDS_BETWEEN_LOOKS if most is None else SECONDS_BETWEEN_LOOKS_AT_LIMIT
         soon = now + self._between
@@ -277,7 +279,7 @@ class Work:
         now = perf_counter()
         if now >= self._end:
             seconds = now - self._begin
-            raise self._exceeded("seconds", seconds, f"this took more than {self.limits.seconds:g} s")
+            raise self._exceeded("seconds", seconds, f"this took more than {self._seconds:g} s")
         self._next_look = min(self._end, now + self._between)
         self._unseen = 0
         self._look_at_memory(bytes_wanted)
@@ -381,9 +383,8 @@ def limited_by_estimate(
 ) -> Result:
     """As ``limited``, to ``seconds`` by the ``counted_clock``: an estimate of what the call is worth."""
     outer = _CURRENT.get()
-    limits = Limits(seconds=seconds, terms=None)
     enclosing = None if outer is _NO_WORK else outer
-    work = Work(limits, Cancellation(), enclosing, end_is_estimate=True)
+    work = Work(_NO_WORK.limits, _NO_WORK.cancellation, enclosing, estimate=seconds)
     return copy_context().run(_within, work, partial(function, *args))
 
 

@@ -37,12 +37,9 @@ class Layers:
         self._class_heights = np.array([heights[node] for node in classes], np.int64)
         self._other_property = heights.get(DERIVED_PROPERTY, DATA)
         self._other_class = heights.get(DERIVED_CLASS, DATA)
-
-    @property
-    def all(self) -> tuple[int, ...]:
-        """All layers in order. Schema and data are one layer if data leads to schema facts."""
         schema = () if self._schema_depends_on_data else (SCHEMA,)
-        return (*schema, DATA, *(level for level in self.strata.levels if level > DATA))
+        self.all: tuple[int, ...] = (*schema, DATA, *(level for level in strata.levels if level > DATA))
+        """All layers in order. Schema and data are one layer if data leads to schema facts."""
 
     def name(self, layer: int) -> str:
         """The name of a layer in reports."""
@@ -76,8 +73,7 @@ class Layers:
 
     def has_all(self, layer: int, facts: Delta) -> bool:
         """Whether all facts are of one layer."""
-        for predicate in facts.all_predicates():
-            relation = facts.relation(predicate)
+        for predicate, relation in facts.all_relations():
             found = self._of(predicate, NO_KEYS if relation.is_compressed else relation.pairs().keys)
             if np.any(found != layer) if isinstance(found, np.ndarray) else found != layer:
                 return False

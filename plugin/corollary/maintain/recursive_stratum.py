@@ -34,7 +34,7 @@ class LeastValuesChange:
         candidates = work.dequeue_candidates(self._layer)
         own = candidates.only(lambda p: p == predicate)
         work.enqueue_candidates(candidates - own, self._layer)
-        with work.report.timed(work.layers.name(self._layer), self._module.name):
+        with work.report.at(work.layers.name(self._layer), self._module.name):
             lost, self._gained = self._changed(own.keys(predicate))
         work.enqueue_candidates(Delta({predicate: lost}), self._layer)
 
@@ -52,7 +52,7 @@ class LeastValuesChange:
         inserted = (
             Delta.among({p: parts for p, parts in new_facts.items() if p in read}, work.index) - work.before
         )
-        removed = Delta.of(work.deleted).only(read.__contains__) - work.index
+        removed = work.deleted.only(read.__contains__) - work.index
         if not (inserted or removed or candidates.size):
             return NO_KEYS, NO_KEYS
         lost = module.changed_edges(work.before, removed)

@@ -19,6 +19,9 @@ class Stage:
     ``inserted`` the new facts. A fact overdeleted by several modules is a candidate of each. The steps
     ``explicit`` and ``proofs`` decide about facts that are no longer explicit, and about the candidates of
     modules. They may delete more facts than these: premises that a proof needed, and that have no proof.
+
+    As a context, it adds the time of the block to ``seconds``. Precondition: no block of the same line is
+    within the block.
     """
 
     stage: str
@@ -29,27 +32,20 @@ class Stage:
     rederived: int = 0
     inserted: int = 0
     seconds: float = 0.0
+    _started: float = field(default=0.0, repr=False, compare=False)
+
+    def __enter__(self) -> Stage:
+        self._started = perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds += perf_counter() - self._started
 
     def judged(self, candidates: int, deleted: int) -> None:
         """Count candidates; ``deleted`` of them were deleted, the others were proved."""
         self.candidates += candidates
         self.deleted += deleted
         self.proved += candidates - deleted
-
-
-@dataclass(slots=True)
-class Timing:
-    """Adds the time of a block to a line. A class, because a transaction of one fact has some ten blocks."""
-
-    line: Stage
-    _started: float = 0.0
-
-    def __enter__(self) -> Stage:
-        self._started = perf_counter()
-        return self.line
-
-    def __exit__(self, *error: object) -> None:
-        self.line.seconds += perf_counter() - self._started
 
 
 @dataclass(slots=True)
@@ -84,14 +80,12 @@ class Report:
             self.stages.append(line)
         return line
 
-    def timed(self, stage: str, module: str) -> Timing:
-        """As ``at``; the time until the block ends is added to the line."""
-        return Timing(self.at(stage, module))
-
     def as_dict(self) -> dict[str, object]:
         """The report as JSON-ready data."""
         found = asdict(self)
         del found["_by_name"]
+        for line in found["stages"]:
+            del line["_started"]
         return found
 
     def __str__(self) -> str:

@@ -62,7 +62,7 @@ class StratumChange:
         new_facts, closed = work.engine.fixpoint.new_facts, module.nonmonotone_reads()
         if closed.isdisjoint((*new_facts, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
             return
-        with work.report.timed(work.layers.name(self._layer), module.name):
+        with work.report.at(work.layers.name(self._layer), module.name):
             lost = (
                 self._evaluated()
                 if self._is_alone and self._is_worth_evaluating()
@@ -88,7 +88,7 @@ class StratumChange:
             {p: parts for p, parts in new_facts.items() if is_open or p in closed}, work.index
         )
         inserted -= work.before
-        removed = Delta.of(work.deleted).only(lambda predicate: is_open or predicate in closed)
+        removed = work.deleted.only(lambda predicate: is_open or predicate in closed)
         self._deleted = removed - work.index
         self._groups = module.touched(work.index, inserted)
         self._groups += module.touched(work.before, self._deleted)

@@ -139,7 +139,7 @@ def _with_rules(request: Request, report: Report, planned: RuleChange, most: flo
     strata, ordered = before.strata, index.snapshot()
     if request.is_automatic and not engine.strata:
         Budget(most, TOO_MANY_DELETIONS).require(engine.lost_at_least(change.removed, request.explicit))
-    with report.timed("rules", "rules") as line:
+    with report.at("rules", "rules") as line:
         size = index.fact_count()
         lost, stated = engine.change(planned, request.explicit)
         line.deleted = size - index.fact_count()
@@ -174,9 +174,8 @@ class _Transaction:
         self._layers = work.layers
         self._report = work.report
         self._modules = work.modules
-        self._refusing = [m for m in work.modules if type(m).refuse_loss is not Module.refuse_loss]
+        self._stage = ""  # the name of the present layer
         self._pending: dict[int, Delta] = {}  # by the number of the module
-        self._holding: list[int] = []  # the numbers of the modules that may hold conclusions back
         self._rules_are_applied = work.request.program is work.request.before.program
 
     def run(self) -> MaterialisedView:
@@ -198,7 +197,7 @@ class _Transaction:
         return self._work.request.before.followed_by(self._work.request.explicit, self._work.start.strata)
 
     def _follow_layer(self, layer: int) -> None:
-        number, stage = self._layers.stratum(layer), self._layers.name(layer)
+        number, self._stage = self._layers.stratum(layer), self._layers.name(layer)
         strata = changes_of_stratum(self._work, number, layer) if number else ()
         noted: dict[int, int] = {}
         if strata:
@@ -210,7 +209,7 @@ class _Transaction:
             self._work.clock.within(self._delete, layer, strata)
         if layer == SCHEMA:
             return
-        with self._report.timed(stage, "insert") as line:
+        with self._report.at(self._stage, "insert") as line:
             size = self._index.fact_count()
             if not strata:
                 self._engine.fixpoint.include(self._work.start.added.candidates())
@@ -228,31 +227,30 @@ class _Transaction:
         least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
         module overdeleted, by its number.
         """
-        stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
-        self._holding = [
-            n for n, m in enumerate(self._modules) if type(m).holds_back is not Module.holds_back
-        ]
-        universe = self._index.snapshot()
-        if self._work.deleted.all_predicates():
-            universe.add_all(Delta.of(self._work.deleted) - universe)
-        deleted = TripleIndex()
-        known = [deleted, self._work.deleted, strategy.proved]
+        strategy = self._strategy.on_layer(self._work, layer)
+        universe, deleted = self._index.snapshot(), TripleIndex()
+        known = [deleted, strategy.proved]
+        if self._work.deleted:
+            universe.add_all(self._work.deleted - universe)
+            known.append(self._work.deleted)
         if layer == SCHEMA:
             known += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
             candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
-                now = {number: self._decided(facts, candidates) for number, facts in named.items()}
-                named = {number: facts - now[number] for number, facts in named.items()}
+                now: dict[int, Delta] = {}
+                for number, facts in named.items():
+                    now[number] = decided = self._decided(facts, candidates)
+                    named[number] = NOTHING if decided is facts else facts - decided
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
-            if any(stratum.is_truncated for stratum in strata):
+            if strata and any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
             for number in sorted(self._pending):
                 module = self._modules[number]
-                with self._report.timed(stage, module.name):
-                    facts = self._work.before if module in self._engine.strata else universe
-                    found = self._overdelete(module, facts, self._pending.pop(number), strategy)
+                with self._report.at(self._stage, module.name):
+                    whole = self._work.before if module in self._engine.strata else universe
+                    found = self._overdelete(module, whole, self._pending.pop(number), strategy)
                     self._enqueue(found, number, layer, strategy, known, named)
             if strategy.order is not None:
                 self._release(layer, strategy.order, strategy, known, named)
@@ -268,7 +266,7 @@ class _Transaction:
             return self._work.dequeue_postponed()
         if not strategy.may_postpone(candidates):
             return candidates
-        with self._report.timed(self._layers.name(layer), line):
+        with self._report.at(self._stage, line):
             postponed = strategy.postponed(candidates)
         self._work.postpone(postponed)
         return candidates - postponed
@@ -309,11 +307,11 @@ class _Transaction:
         named: dict[int, Delta],
     ) -> None:
         """Enqueue what modules held back, once no candidates of lower levels are left."""
-        for number in self._holding:
+        for number in self._engine.fixpoint.holding:
             module = self._modules[number]
             held = module.holds_back
-            if held and min(map(order.level, held)) <= self._work.least_level(layer, order):
-                with self._report.timed(self._layers.name(layer), module.name):
+            if held and min([order.level(p) for p in held]) <= self._work.least_level(layer, order):
+                with self._report.at(self._stage, module.name):
                     found = module.release(self._index, strategy.proved)
                     self._enqueue(Delta.gathered(found), number, layer, strategy, known, named)
 
@@ -327,18 +325,18 @@ class _Transaction:
         named: dict[int, Delta],
     ) -> None:
         """Enqueue overdeleted facts that are not known to be deleted or to stay; note which module did it."""
-        for facts in known if found else ():
-            found -= facts
         if not found:
             return
+        for facts in known:
+            found -= facts
         if not (self._rules_are_applied and self._modules[number].concludes_facts):
             compressed = found.compressed()
             found = compressed | ((found - compressed) & self._index)
-        found = strategy.undecided(found)
+        found = strategy.undecided(found) if found else found
         if not found:
             return
         found = self._work.enqueue_candidates(found, layer)
-        named[number] = named.get(number, NOTHING) | found
+        named[number] = named[number] | found if number in named else found
 
     def _apply_deletions(
         self,
@@ -353,8 +351,7 @@ class _Transaction:
         ``named`` has the facts that each module (by number) overdeleted. Of its own, a module receives only
         the feedback.
         """
-        stage = self._layers.name(layer)
-        with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
+        with self._report.at(self._stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.compressed()
             listed = candidates - compressed if compressed else candidates
             if not named and strategy.order is None:  # a search may cost more than starting over
@@ -364,36 +361,41 @@ class _Transaction:
             if compressed:
                 self._refuse_other_derivations(compressed, named, is_ordered=strategy.order is not None)
                 unproved |= compressed
-            strategy.charge(len(unproved))
+            count = len(unproved)
+            strategy.charge(count)
             if not self._layers.has_all(layer, unproved):
                 raise LayerOrderViolated(BACKWARD)
-            own = {number: facts & unproved for number, facts in named.items()}
+            own: dict[int, Delta] = {}
             for number, facts in named.items():
-                self._report.at(stage, self._modules[number].name).judged(len(facts), len(own[number]))
+                own[number] = lost = facts & unproved
+                self._report.at(self._stage, self._modules[number].name).judged(len(facts), len(lost))
             judged = candidates & unproved
             if not named:
                 line.judged(len(candidates), len(judged))
-            line.deleted += len(unproved) - len(judged)
-            if unproved:
-                for predicate in unproved.all_predicates():
-                    self._engine.fixpoint.exclude(predicate, unproved.relation(predicate))
+            line.deleted += count - len(judged)
+            if count:
+                for predicate, relation in unproved.all_relations():
+                    self._engine.fixpoint.exclude(predicate, relation)
                 self._notify(unproved, own, strategy.order)
                 deleted.add_all(unproved)
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta], order: Precedence | None) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
-        self._refuse_loss(deleted)
-        for number, news in self._engine.fixpoint.received(deleted, order).items():
+        fixpoint = self._engine.fixpoint
+        for number, news in fixpoint.received(deleted, order).items():
+            module = self._modules[number]
+            if number in fixpoint.refusing:
+                module.refuse_loss(self._work.before, news)
             if number in own:
-                module = self._modules[number]
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
             if news:
-                self._pending[number] = self._pending.get(number, NOTHING) | news
+                pending = self._pending.get(number)
+                self._pending[number] = news if pending is None else pending | news
 
     def _refuse_loss(self, deleted: Delta) -> None:
         """Raise ``NewModules`` if a module cannot follow what deleted facts lead to."""
-        for module in self._refusing:
-            module.refuse_loss(self._work.before, deleted)
+        for number in self._engine.fixpoint.refusing:
+            self._modules[number].refuse_loss(self._work.before, deleted)
 
     def _forget_pending(self) -> None:
         """Drop the pending facts of modules without state: all that they would overdelete is decided."""
@@ -403,10 +405,10 @@ class _Transaction:
 
     def _commit(self, layer: int, deleted: Delta, strategy: LayerDeletion) -> None:
         """Commit the deletions of a layer in all modules, and let the strategy rederive."""
-        self._work.deleted.add_all(deleted - self._work.deleted)
+        self._work.deleted |= deleted
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
-        with self._report.timed(self._layers.name(layer), "commit"):
+        with self._report.at(self._stage, "commit"):
             for module in self._modules:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)

@@ -57,16 +57,16 @@ class Workspace:
         self.index = engine.fixpoint.index
         self.before = before
         self.layers = Layers(engine, start.strata)
-        self.deleted = TripleIndex()
+        self.deleted = NOTHING
         self.concluded: dict[int, Delta] = {}
         self.checks = most_checks(request)
         self.clock = Clock(most_seconds(request, report.strategy))
-        self._candidates: dict[int, Delta] = {}
+        self._candidates: dict[int, Delta] = {}  # by layer, if it has any
         self._postponed: Delta = NOTHING
 
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""
-        return bool(self._candidates.get(layer) or self._postponed)
+        return layer in self._candidates or bool(self._postponed)
 
     @property
     def has_postponed(self) -> bool:
@@ -75,9 +75,9 @@ class Workspace:
 
     def least_level(self, layer: int, order: Precedence) -> float:
         """The least level of a layer's candidates; infinite if there are none."""
-        candidates = self._candidates.get(layer, NOTHING)
-        predicates = (*candidates.all_predicates(), *self._postponed.all_predicates())
-        return min(map(order.level, predicates), default=inf)
+        candidates = self._candidates.get(layer)
+        least = inf if candidates is None else order.least(candidates)
+        return min(least, order.least(self._postponed)) if self._postponed else least
 
     def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
         """Enqueue candidates by layer. Returns those of ``layer``, the present one.
@@ -92,7 +92,9 @@ class Workspace:
                 raise LayerOrderViolated(BACKWARD)
             if layer is not None and found > layer:
                 part &= self.index
-            self._candidates[found] = self._candidates.get(found, NOTHING) | part
+            if part:
+                known = self._candidates.get(found)
+                self._candidates[found] = part if known is None else known | part
         return NOTHING if layer is None else parts.get(layer, NOTHING)
 
     def dequeue_candidates(self, layer: int, order: Precedence | None = None) -> Delta:
@@ -100,17 +102,16 @@ class Workspace:
 
         Postponed candidates are not returned, but count for the least level.
         """
-        found, later = self._candidates.pop(layer, NOTHING), NOTHING
-        if order is not None and found:
-            found, later = order.first(found)
-            if self._postponed:
-                level = order.level(found.all_predicates()[0])
-                if order.level(self._postponed.all_predicates()[0]) < level:
-                    found, later = NOTHING, found | later
+        candidates = self._candidates.pop(layer, None)
+        if candidates is None:
+            return NOTHING
+        found, later = (candidates, NOTHING) if order is None else order.first(candidates)
+        if self._postponed:
+            if order is not None and order.least(self._postponed) < order.least(found):
+                found, later = NOTHING, candidates
+            self._postponed -= found
         if later:
             self._candidates[layer] = later
-        if self._postponed:
-            self._postponed -= found
         return found
 
     def postpone(self, candidates: Delta) -> None:
@@ -162,12 +163,12 @@ class Workspace:
         for module in self.modules:
             if layer in self.concluded and not self._may_rederive(module, number, deleted):
                 continue
-            with self.report.timed(stage, module.name) as line:
+            with self.report.at(stage, module.name) as line:
                 before = size()
                 found = Delta.gathered(module.rederive(deleted - self.index, self.index))
                 self.engine.fixpoint.include(found.candidates(), module)
                 line.rederived += size() - before
-        with self.report.timed(stage, "rederive") as line:
+        with self.report.at(stage, "rederive") as line:
             before = size()
             self.engine.run(number)
             line.rederived += size() - before

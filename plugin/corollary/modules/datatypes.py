@@ -190,7 +190,7 @@ class Datatypes(Module):
 
     def _minds_loss(self, deleted: TripleIndex) -> bool:
         """As ``_minds``, for deleted facts."""
-        return len(deleted.relation(self._same_as)) > 0 or self._minds(deleted)
+        return deleted.relation(self._same_as).size > 0 or self._minds(deleted)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The virtual facts about literals in deleted facts, unless these are in ``proved`` facts, too.
@@ -402,6 +402,8 @@ class Datatypes(Module):
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
         left = sorted(set(ids) - self._in_rules)
         for relation in facts.relations_of(self._telling).values() if left else ():
+            if not left:
+                break
             if relation.size:
                 left = [i for i in left if not (relation.has_object(i) or relation.has_subject(i))]
         return np.array(left, np.uint32)
@@ -480,21 +482,22 @@ def _literals(facts: TripleIndex) -> Keys:
     return literals[literals < FIRST_VIRTUAL].astype(np.uint64)
 
 
-def _has_term(relation: Relation, literal: int) -> bool:
-    """Whether a literal occurs in a fact of a relation."""
-    if relation.has_literals and relation.has_object(literal):
-        return True
-    return relation.legal_count() < relation.size and relation.has_subject(literal)
+def _occurs(literal: int, facts: TripleIndex) -> bool:
+    """Whether a literal occurs in a fact."""
+    for _, relation in facts.relations():
+        if not relation.mentions_literals:
+            continue
+        if relation.has_literals and relation.has_object(literal):
+            return True
+        if relation.legal_count() < relation.size and relation.has_subject(literal):
+            return True
+    return False
 
 
 def occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
-        found = [
-            any(r.mentions_literals and _has_term(r, term) for _, r in facts.relations())
-            for term in terms.tolist()
-        ]
-        return np.array(found, np.bool_)
+        return np.array([_occurs(term, facts) for term in terms.tolist()], np.bool_)
     left, relations = distinct(terms), [relation for _, relation in facts.relations()]
     for relation in sorted(relations, key=len, reverse=True):
         if left.size and relation.has_literals:

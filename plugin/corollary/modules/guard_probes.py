@@ -172,7 +172,8 @@ class GuardTables:
 
         The answer holds until the probes' ``epoch`` changes.
         """
-        known = self._known(probe)
+        assert self.probes.latest is self
+        known = self.probes.known(probe, self.facts) if probe.variable else None
         if known is not None:
             return known.few
         return None if self.probes.are_matched(probe, self.facts) else frozenset()
@@ -182,7 +183,8 @@ class GuardTables:
 
         None if that is not known: no guard binds the atom, or too many subjects would be compared.
         """
-        known = self._known(probe)
+        assert self.probes.latest is self
+        known = self.probes.known(probe, self.facts) if probe.variable else None
         if known is None:
             return None
         atom = probe.atom
@@ -196,10 +198,6 @@ class GuardTables:
                 known.by_value.clear()
             rows = known.by_value[value] = _rows_of(known, values)
         return rows
-
-    def _known(self, probe: GuardProbe) -> _Known | None:
-        assert self.probes.latest is self
-        return self.probes.known(probe, self.facts) if probe.variable else None
 
 
 def _rows_of(known: _Known, values: Column) -> ProbedRows:

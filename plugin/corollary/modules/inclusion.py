@@ -171,9 +171,11 @@ class Inclusion(Module):
         """
         candidates: Candidates = {}
         self._refuse_copies(deleted)
-        held = [p for p in deleted.all_predicates() if precedes(p, self._rdf_type)]
-        for predicate in held:
-            self._held.setdefault(predicate, []).append(deleted.relation(predicate))
+        held: list[int] = []
+        for predicate, relation in deleted.all_relations():
+            if precedes(predicate, self._rdf_type):
+                held.append(predicate)
+                self._held.setdefault(predicate, []).append(relation)
         self._apply(self._included, deleted, candidates, without_types=held)
         if self._guards.are_among(deleted):
             direct = self._by_guards.overdelete(facts, deleted, proved).candidates
@@ -184,8 +186,8 @@ class Inclusion(Module):
 
     def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Raise ``NewModules`` for edges of a compressed relation with copies, if paths lead over them."""
-        for source in deleted.all_predicates():
-            relation, edges = facts.relation(source), deleted.relation(source)
+        for source, edges in deleted.all_relations():
+            relation = facts.relation(source)
             if relation.is_compressed and not edges.is_compressed and self._has_copies(source):
                 keys = edges.pairs().keys
                 before, after = relation.object_counts(firsts(keys)), relation.subject_counts(seconds(keys))
@@ -269,8 +271,10 @@ class Inclusion(Module):
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that the closure derives. Precondition: ``facts`` have the guards of the closure."""
         derived: Candidates = {}
-        for target, source, inverse in self._copies(candidates, _has_facts(facts), facts.complete):
+        for target, source, inverse in self._copies(candidates, facts.complete):
             wanted, there = candidates.relation(target), facts.relation(source)
+            if not there.size:
+                continue
             is_own_inverse = inverse and target == source
             missing = wanted.missing_inverses() if wanted.is_compressed and is_own_inverse else None
             if missing is not None:
@@ -303,7 +307,9 @@ class Inclusion(Module):
             return facts.relation(predicate).size > proved.relation(predicate).size
 
         read: Candidates = {}
-        for target, source, inverse in self._copies(candidates, is_open):
+        for target, source, inverse in self._copies(candidates):
+            if not is_open(source):
+                continue
             pairs = candidates.relation(target).pairs()
             found = facts.relation(source).common(pairs.by_object if inverse else pairs.keys)
             read.setdefault(source, []).append(found)
@@ -333,18 +339,15 @@ class Inclusion(Module):
             self._included = self._included.without(lost)
 
     def _copies(
-        self,
-        candidates: TripleIndex,
-        is_read: Callable[[int], bool],
-        complete: Set[int] = frozenset(),
+        self, candidates: TripleIndex, complete: Set[int] = frozenset()
     ) -> Iterator[tuple[int, int, bool]]:
-        """(target, source, is inverse) for all candidates' properties, and the read sources of each.
+        """(target, source, is inverse) for all candidates' properties, and the sources of each.
 
         Without sources whose facts are known to be among those of a ``complete`` one.
         """
         for target in candidates.all_predicates():
             for source in self._included.sources(target):
-                if is_read(source.predicate) and complete.isdisjoint(source.within):
+                if complete.isdisjoint(source.within):
                     yield target, source.predicate, source.inverse
 
     def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
@@ -393,13 +396,16 @@ class Inclusion(Module):
     def _is_supported(self, individual: int, class_: int, facts: TripleIndex) -> bool:
         """As ``_supported``, for one fact."""
         within = self._included.classes
-        if any(within.has(c << 32 | class_) for c in facts.relation(self._rdf_type).objects(individual)):
-            return True
-        sources = [end for end in self._included.ends(class_) if facts.complete.isdisjoint(end.within)]
-        relations = ((facts.relation(end.predicate), end.inverse) for end in sources)
-        return any(
-            r.has_object(individual) if inverse else r.has_subject(individual) for r, inverse in relations
-        )
+        for other in facts.relation(self._rdf_type).objects(individual):
+            if within.has(other << 32 | class_):
+                return True
+        for end in self._included.ends(class_):
+            relation = facts.relation(end.predicate)
+            if not (relation.size and facts.complete.isdisjoint(end.within)):
+                continue
+            if relation.has_object(individual) if end.inverse else relation.has_subject(individual):
+                return True
+        return False
 
     def _ends(
         self, classes: Column, is_read: Callable[[int], bool], complete: Set[int] = frozenset()
@@ -425,8 +431,7 @@ class Inclusion(Module):
 
     def _refuse_copies(self, deleted: TripleIndex) -> None:
         """Raise ``NewModules`` if deleted facts that are not listed have copies other than their inverses."""
-        for source in deleted.all_predicates():
-            relation = deleted.relation(source)
+        for source, relation in deleted.all_relations():
             if relation.is_compressed and (
                 self._has_copies(source)
                 or (
@@ -456,8 +461,8 @@ class Inclusion(Module):
         if not len(included):
             return
         inverses = _inverse_predicates(included, facts) if included.inverses.keys.size else {}
-        for source in facts.all_predicates():
-            relation, targets = facts.relation(source), included.targets(source)
+        for source, relation in facts.all_relations():
+            targets = included.targets(source)
             other = inverses.get(source)
             for copies, inverse in ((targets.properties, False), (targets.inverses, True)):
                 for target in copies:
@@ -510,8 +515,7 @@ def _inverse_predicates(included: Inclusions, facts: TripleIndex) -> dict[int, i
     To copy the inverses of the first is to copy the second: r and its inverse, closed under transitivity.
     """
     found: dict[int, int] = {}
-    for source in facts.all_predicates():
-        relation = facts.relation(source)
+    for source, relation in facts.all_relations():
         if len(relation) < MIN_FACTS_TO_COMPARE_INVERSES or relation.is_compressed or source in found:
             continue
         for other in included.targets(source).inverses:

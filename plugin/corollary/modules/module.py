@@ -66,12 +66,14 @@ Precedes = Callable[[int, int], bool]
 def feedback(module: Module, own: Delta) -> Delta:
     """The part of a module's own conclusions that the module must receive again."""
     found: dict[int, Relation] = {}
-    for predicate in own.all_predicates():
-        relation = own.relation(predicate)
+    for predicate, relation in own.all_relations():
         if not relation.is_compressed:
             pairs = relation.pairs()
             part = module.feedback(predicate, pairs)
-            found[predicate] = relation if part is pairs else Relation(part)
+            if part is pairs:
+                found[predicate] = relation
+            elif len(part):
+                found[predicate] = Relation(part)
     return Delta.of_relations(found)
 
 
@@ -85,7 +87,7 @@ def has_any(facts: Relation, objects: Set[int] | None) -> bool:
     if objects is None or facts.is_compressed:
         return True
     if len(facts) <= MAX_FACTS_ONE_BY_ONE:
-        return any(key & 0xFFFFFFFF in objects for key in facts.pairs().keys.tolist())
+        return not objects.isdisjoint([key & 0xFFFFFFFF for key in facts.pairs().keys.tolist()])
     return bool(objects) and not objects.isdisjoint(facts.object_terms().tolist())
 
 

@@ -172,8 +172,6 @@ class SemiNaive(Module):
         """The conclusions of all instances over ``facts`` with a deleted premise."""
         tables, values = self._probes.over(facts), Recent(deleted)
         live = self._live(self._triggers, values, tables, are_closed=self.concludes_facts)
-        if self.concludes_facts:
-            live = [trigger for trigger in live if trigger.has_conclusions(facts)]
         return Answer(self._apply(live, tables, values))
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:

@@ -65,10 +65,6 @@ class Trigger:
         """Whether a head of the rule may be one of the wanted facts."""
         return any(wanted.has_match(head.s, head.p, head.o) for head in self.rule.heads)
 
-    def has_conclusions(self, facts: TripleIndex) -> bool:
-        """Whether there are facts of the predicate of a head."""
-        return any(head.p < 0 or facts.relation(head.p).size for head in self.rule.heads)
-
     def open_rows(self, rows: Batch, facts: TripleIndex, proved: TripleIndex) -> Mask:
         """The rows of the family's table in which another atom may match a fact that is not ``proved``.
 
@@ -126,7 +122,7 @@ class LiveTriggers:
             values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
             if values.size > MAX_EXTENT_COMPARED:
                 values = self._values[among(self._values, values)]
-            few = [value for value in values.tolist() if value in self._by_value]
+            few = self._by_value.keys() & values.tolist()
             if few:
                 chosen = {*self._others}.union(*map(self._by_value.__getitem__, few))
                 return [self._triggers[number] for number in sorted(chosen)]

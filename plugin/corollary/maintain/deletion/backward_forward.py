@@ -144,7 +144,7 @@ class BackwardForwardLayer:
         """
         for module in self._routes.supporting if self.order is not None else ():
             found, candidates = candidates.parted(module.supported(candidates, self.proved))
-            if any(candidates.relation(p).size for p in found.all_predicates()):
+            if found and any(candidates.relation(p).size for p in found.all_predicates()):
                 self.proved.add_all(found)  # proofs of the others may need them
                 self._may_be_proved = True  # if they were candidates already
         return candidates
@@ -168,7 +168,7 @@ class BackwardForwardLayer:
         if found and not (candidates := candidates - found):
             return found
         plain = candidates.only(self._is_decided_in_one_step)
-        found |= self._unproved_in_one_step(order, plain)
+        found |= self._unproved_in_one_step(order, plain) if plain else NOTHING
         if plain is candidates:
             return found
         searched = candidates - plain
@@ -195,11 +195,9 @@ class BackwardForwardLayer:
 
         These are decided, so that all other facts of their predicates are proved.
         """
-        if not candidates:
-            return NOTHING
-        first = candidates.only(lambda predicate: predicate not in order.entered)
-        lost = self._after_one_step(first, self._routes.deriving(first))
-        rest = candidates - first
+        rest = candidates.only(order.entered.__contains__)
+        first = candidates - rest
+        lost = self._after_one_step(first, self._routes.deriving(first)) if first else NOTHING
         if not rest:
             return lost
         groups = {other for predicate in rest.all_predicates() for other in order.group_of(predicate)}

@@ -84,11 +84,11 @@ class Counting:
             known if isinstance(known, DerivationCounts) else DerivationCounts(engine.compiled.dictionary)
         )
         engine.remembered = None
-        with report.timed("counts", "derivations"):
+        with report.at("counts", "derivations"):
             counted = _follow_deletions(counts, request, most)
         result = follow(request, report, Counting(counted))
         # after an exception the next transaction counts anew
-        with report.timed("counts", "derivations"), suppress(CannotFollow, TooManyDerivations):
+        with report.at("counts", "derivations"), suppress(CannotFollow, TooManyDerivations):
             given = _with_virtual(request.explicit, _virtual_facts(engine))
             counts.change(_counted(engine.compiled.rules), given, most)
             engine.remembered = counts
