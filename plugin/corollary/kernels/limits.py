@@ -23,7 +23,7 @@ from bisect import bisect, insort
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import ceil, inf
 from numbers import Real
 from pathlib import Path
@@ -373,7 +373,7 @@ def limited(
     """
     outer = _CURRENT.get()
     work = Work(limits, cancellation, None if outer is _NO_WORK else outer)
-    return copy_context().run(_within, work, partial(function, *args))
+    return copy_context().run(_within, work, function, *args)
 
 
 def limited_by_estimate(
@@ -384,7 +384,7 @@ def limited_by_estimate(
     limits = Limits(seconds=seconds, terms=None)
     enclosing = None if outer is _NO_WORK else outer
     work = Work(limits, Cancellation(), enclosing, end_is_estimate=True)
-    return copy_context().run(_within, work, partial(function, *args))
+    return copy_context().run(_within, work, function, *args)
 
 
 def uncounted(function: Callable[[], Result]) -> Result:
@@ -424,10 +424,10 @@ def limited_by_default(function: Callable[[*Arguments], Result], *args: *Argumen
     )
 
 
-def _within(work: Work, function: Callable[[], Result]) -> Result:
+def _within(work: Work, function: Callable[..., Result], *args: object) -> Result:
     _CURRENT.set(work)
     try:
-        return function()
+        return function(*args)
     except MemoryError as error:
         if isinstance(error, LimitExceeded):
             raise

@@ -27,7 +27,7 @@ from corollary.language import CorollaryError
 from corollary.sparql.access import refuse
 from corollary.sparql.algebra import Query, Service
 from corollary.sparql.constructed import OBJECT, PREDICATE, SUBJECT, constructed, described
-from corollary.sparql.dataset import UNION, QueryDataset, Source
+from corollary.sparql.dataset import QueryDataset, Source, is_union
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.from_rdflib import is_prepared
@@ -51,21 +51,28 @@ def answer(
     bindings: Mapping[str, Identifier],
     home: Identifier,
     arguments: Mapping[str, Any],
-    access: str = "all",
+    access_of: Callable[[], str],
 ) -> Result:
     """The result of a query, given as text or prepared, over a snapshot of a store.
 
     ``home`` names the default graph, or is ``"__UNION__"``. ``bindings`` gives values to variables.
-    ``arguments`` are further arguments of ``Graph.query``. ``access``: see ``access.is_allowed``.
+    ``arguments`` are further arguments of ``Graph.query``. ``access_of`` is called for queries that may read
+    files or addresses: see ``access.is_allowed``.
 
     Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
     the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.
     """
     translated = translation(query, prefixes, arguments.get("base"))
-    refuse_clauses(translated, source.has, access)
-    silenced = refuse_services(translated.services, access)
+    silenced: Sequence[Service] = ()
+    if translated.clauses or translated.services:
+        access = access_of()
+        refuse_clauses(translated, source.has, access)
+        silenced = refuse_services(translated.services, access)
     try:
-        return _answered(source, translated, prefixes, bindings, home, arguments, silenced)
+        if not KNOWN_ARGUMENTS.issuperset(arguments):
+            raise NotImplementedError("arguments that are not known here")
+        evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
+        return evaluated(evaluator, translated, prefixes)
     except NotImplementedError as problem:
         if type(problem) is not NotImplementedError:  # Arrow's own: not for rdflib to answer
             raise RuntimeError(f"Arrow has no function for this: {problem}") from problem
@@ -80,21 +87,6 @@ def answer(
         raise problem
 
 
-def _answered(
-    source: Source,
-    translated: Query,
-    prefixes: Mapping[str, Any],
-    bindings: Mapping[str, Identifier],
-    home: Identifier,
-    arguments: Mapping[str, Any],
-    silenced: Sequence[Service],
-) -> Result:
-    if not KNOWN_ARGUMENTS.issuperset(arguments):
-        raise NotImplementedError("arguments that are not known here")
-    evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
-    return evaluated(evaluator, translated, prefixes)
-
-
 def evaluator_of(
     source: Source,
     translated: Query,
@@ -104,7 +96,7 @@ def evaluator_of(
     kind: Callable[..., AnyEvaluator],
 ) -> AnyEvaluator:
     """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
-    if has_custom_evaluation() or (home == UNION and not default_graph_is_union()):
+    if has_custom_evaluation() or (is_union(home) and not default_graph_is_union()):
         raise NotImplementedError("evaluation is not as usual")
     given: dict[Variable, Node] = {Variable(name): term for name, term in bindings.items()}
     dataset = QueryDataset.of(source, home, translated.clauses)
