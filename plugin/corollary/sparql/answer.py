@@ -15,11 +15,12 @@ as in rdflib.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
 from rdflib.graph import Graph
 from rdflib.query import Result
-from rdflib.term import Identifier, Node, Variable
+from rdflib.term import Identifier, Variable
 
 from corollary.execute.batches import filled
 from corollary.kernels.limits import Cancelled, LimitExceeded
@@ -36,6 +37,7 @@ from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_evaluation
 from corollary.sparql.result import AskResult, FailedResult, GraphResult, SelectResult
+from corollary.sparql.tuning import MAX_NAMES_CACHED
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 """The arguments of a query that are known here. The store adds another one for queries over N3 formulas."""
@@ -98,9 +100,13 @@ def evaluator_of(
     """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
     if has_custom_evaluation() or (is_union(home) and not default_graph_is_union()):
         raise NotImplementedError("evaluation is not as usual")
-    given: dict[Variable, Node] = {Variable(name): term for name, term in bindings.items()}
+    given = {_variable(name): term for name, term in bindings.items()} if bindings else {}
     dataset = QueryDataset.of(source, home, translated.clauses)
     return kind(dataset, QueryTerms(source.terms), given, translated, silenced)
+
+
+_variable = lru_cache(maxsize=MAX_NAMES_CACHED)(Variable)
+"""The variable with a name."""
 
 
 def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
@@ -130,12 +136,12 @@ def _made(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Gra
 
 def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None) -> Query:
     """The algebra of a query, given as text or prepared. Raises ``SparqlSyntaxError``."""
-    if isinstance(text, Query):
-        return text
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if isinstance(text, str):
         return plan_of(text, prefixes, base or "")
+    if isinstance(text, Query):
+        return text
     if is_prepared(text, "Query"):
         return plan_of_prepared(text)
     raise NotImplementedError("a query that is no text")
@@ -143,7 +149,7 @@ def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None)
 
 def _selected(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
     assert main.pattern is not None
-    variables = [variable for variable in main.terms if isinstance(variable, Variable)]
+    variables = cast(list[Variable], [*main.terms])
     try:
         batch = evaluator.solve(main.pattern)
     except (NotImplementedError, RecursionError, MemoryError, LimitExceeded, Cancelled):

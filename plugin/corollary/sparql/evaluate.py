@@ -23,7 +23,7 @@ from rdflib.term import Node, Variable
 
 from corollary.columns.key_sort import order_of
 from corollary.execute.batches import Batch, filled
-from corollary.kernels.limits import at, current
+from corollary.kernels.limits import at, check, current
 from corollary.sparql import basic_patterns, solution_joins
 from corollary.sparql.algebra import (
     Distinct,
@@ -86,11 +86,17 @@ class Evaluator(Evaluation):
             return self._alone(leaf, scope, need)
         work = current()
         around = work.where
-        if _KEEPING_ROWS.issuperset([type(step) for step, _ in steps]):  # all rows of the leaf
+        for step, _ in steps:
+            if type(step) not in _KEEPING_ROWS:
+                break
+        else:  # all rows of the leaf
             found = self._alone(leaf, scope, need)
             for step, _ in steps if found.size else ():
+                work.where = Place(step)
                 found = self._changed(step, found, scope)
-        elif need is None:
+            work.where = around
+            return found
+        if need is None:
             found = collected(piped(self._leaf_parts(leaf, scope), self.changes(steps, scope)))
         else:
             found = self._enough(leaf, steps, scope, need)
@@ -211,7 +217,7 @@ class Evaluator(Evaluation):
     def _changed(self, step: Operator, batch: Batch, scope: Scope) -> Batch:
         """What a step that keeps all rows makes of all solutions of its input."""
         if type(step) is not Project:
-            at(Place(step))
+            check()
         return self._with_other_columns(step, batch, scope)
 
     def _with_other_columns(self, step: Operator, batch: Batch, scope: Scope) -> Batch:

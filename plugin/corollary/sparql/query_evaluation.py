@@ -38,11 +38,15 @@ _VARIABLES = (Variable, BNode)
 
 
 class Numbers(dict[Node, int]):
-    """The negative numbers of variables and blank nodes, assigned at the first look-up, by any thread."""
+    """The negative numbers of variables and blank nodes, assigned at the first look-up, by any thread.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._next = count(1)
+    rdflib compares equal terms that are different objects in Python. So the projected variables come first:
+    results are read by these objects.
+    """
+
+    def __init__(self, projected: Sequence[Node]) -> None:
+        super().__init__({term: -number for number, term in enumerate(projected, 1)})
+        self._next = count(len(projected) + 1)
 
     def __missing__(self, term: Node) -> int:
         return self.setdefault(term, -next(self._next))
@@ -72,23 +76,28 @@ class Prepared:
 
     query: ref[Query]
     index: TripleIndex
-    numbers: Numbers = field(default_factory=Numbers)
+    numbers: Numbers
     patterns: dict[int, list[Pattern]] = field(default_factory=dict)
     joins: dict[Any, Planned] = field(default_factory=dict)
+
+    @staticmethod
+    def new(query: Query, dataset: QueryDataset) -> Prepared:
+        """That of one evaluation."""
+        return Prepared(ref(query), dataset.default, Numbers(query.terms))
 
     @staticmethod
     def of(query: Query, dataset: QueryDataset) -> Prepared:
         """That of a query. Cached with the facts, unless the query chooses its graphs."""
         index = dataset.default
         if dataset.named is not None:
-            return Prepared(ref(query), index)
+            return Prepared.new(query, dataset)
         plans = dataset.source.known.setdefault(Prepared, {})
         key = id(query), id(index)
         found: Prepared | None = plans.get(key)
         if found is None or found.query() is not query:
             if len(plans) >= MAX_PLANS_CACHED:
                 plans.clear()
-            found = plans[key] = Prepared(ref(query), index)
+            found = plans[key] = Prepared.new(query, dataset)
         return found
 
 
@@ -137,7 +146,7 @@ class Evaluation(ABC):
         self._query = query  # parts of it are known by their ``id``
         self._constants = given if query.takes_constants else {}
         is_shared = not self._constants
-        self.prepared = Prepared.of(query, dataset) if is_shared else Prepared(ref(query), dataset.default)
+        self.prepared = Prepared.of(query, dataset) if is_shared else Prepared.new(query, dataset)
         self.numbers = numbers = self.prepared.numbers
         self._fresh = count(_FIRST_FRESH)
         environment = Environment(query.base, dataset.source.functions)
