@@ -88,10 +88,10 @@ def _shape(words: list[str]) -> tuple[Key, list[int]]:
     shape, places = [], []
     for place, word in enumerate(words):
         first, is_constant = word[:1], True
-        if first in _NO_CONSTANTS:
-            is_constant = False
-        elif first == "<" and word[-1] == ">":
+        if first == "<" and word[-1] == ">":
             word = "<>"
+        elif first in _NO_CONSTANTS or word.isalpha():
+            is_constant = False
         elif first in _QUOTES and len(word) > 1:
             word = '""""""' if word[:3] == 3 * first and len(word) > 5 else '""'
         elif first.isdigit() or (first == "." and len(word) > 1):
