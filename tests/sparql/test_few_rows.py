@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdflib import Graph, Namespace, URIRef
+from rdflib import Graph, Literal, Namespace, URIRef
+from rdflib.plugins.sparql import prepareQuery
 from rdflib.query import Result
 from tests.sparql.constants import set_constant
 from tests.sparql.results import same_results
@@ -176,3 +177,23 @@ def test_rows_that_are_tested_one_by_one_are_not_kept() -> None:
         assert len(found) == number
     (prepared,) = store.reasoner.settled().state.known_to_queries[Prepared].values()
     assert len(prepared.joins) == MAX_JOINS_KEPT
+
+
+def test_a_single_pattern_is_planned_once_for_all_given_values() -> None:
+    """Also for values that the store does not have, or that are no subjects."""
+    store = CorollaryStore(rules="none")
+    graph = Graph(store)
+    for number in range(40):
+        graph.add((EX[f"s{number}"], EX.p, EX[f"o{number % 4}"]))
+    query = prepareQuery(f"SELECT ?s ?o ?s {{ ?s <{EX}p> ?o }}")
+    for number in range(40):
+        (row,) = graph.query(query, initBindings={"s": EX[f"s{number}"]})
+        assert row == (EX[f"s{number}"], EX[f"o{number % 4}"], EX[f"s{number}"])
+    for value in (EX.unknown, EX.o1, Literal("s1")):
+        assert not list(graph.query(query, initBindings={"s": value}))
+    (prepared,) = store.reasoner.settled().state.known_to_queries[Prepared].values()
+    assert len(prepared.joins) == 1
+    assert len(list(graph.query(query, initBindings={"o": EX.o1}))) == 10  # more rows than one by one
+    assert len(list(graph.query(query, initBindings={"s": EX.s1, "o": EX.o1, "z": EX.other}))) == 1
+    graph.add((EX.s1, EX.p, EX.new))
+    assert {row[1] for row in graph.query(query, initBindings={"s": EX.s1})} == {EX.o1, EX.new}  # type: ignore[index]

@@ -403,6 +403,9 @@ def test_where_it_is_allowed(listener: Listener, file: Path, monkeypatch: pytest
     monkeypatch.setenv("COROLLARY_EXTERNAL", "everything")
     with pytest.raises(CorollaryError, match="COROLLARY_EXTERNAL=everything: queries and updates may reach"):
         filled(Graph).update(load)
+    with pytest.raises(CorollaryError, match="COROLLARY_EXTERNAL=everything"):
+        filled(Graph).query("SELECT * FROM <urn:other> { ?s ?p ?o }")
+    assert len(filled(Graph).query("SELECT * { ?s ?p ?o }"))  # it needs no access
     for call in (lambda: CorollaryStore(external="some"), lambda: CorollaryStore().open("external=some")):
         with pytest.raises(CorollaryError, match="external=some: queries and updates may reach none"):
             call()

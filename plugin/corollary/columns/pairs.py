@@ -636,7 +636,9 @@ class Pairs:
 
         A half without pairs is once beside ``missing``, if that is given. None for more than ``most`` pairs.
         """
-        view = self._look() if is_first else self._look_by_object()
+        view = self._view if is_first else self._by_object_view
+        if view is None:
+            view = self._look() if is_first else self._look_by_object()
         size = len(view)
         rows: list[int] = []
         values: list[int] = []

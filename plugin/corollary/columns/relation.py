@@ -65,6 +65,12 @@ class Relation:
         self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS, copied: int = 0
     ) -> None:
         """``copied``: the facts of overlays over this base that earlier updates have copied."""
+        self._legal = -1  # not counted yet
+        self._has_literals: bool | None = None  # not looked up yet
+        if added is NO_PAIRS and removed is NO_PAIRS:  # most relations are of a few new facts
+            self._parts = (base, added, removed)
+            self.size, self._copied = len(base), 0
+            return
         size = base.keys.size if type(base) is Pairs else len(base)  # others do not list their keys
         overlay = added.keys.size + removed.keys.size
         self._copied = copied + overlay
@@ -77,8 +83,6 @@ class Relation:
                 added = NO_PAIRS
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
         self.size = size + added.keys.size - removed.keys.size
-        self._legal = -1  # not counted yet
-        self._has_literals: bool | None = None  # not looked up yet
 
     @staticmethod
     def of_known(pairs: Pairs, legal: int) -> Relation:
@@ -132,8 +136,9 @@ class Relation:
         if removed.keys.size and (new.keys.size > 1 or removed.has(int(new.keys[0]))):
             returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
-        is_large = MIN_BASE_PER_OVERLAY * len(new) > len(base)
-        if is_large and MIN_BASE_PER_OVERLAY * (len(added) + len(removed)) <= len(new):
+        count = len(new)
+        is_large = MIN_BASE_PER_OVERLAY * count > len(base)
+        if is_large and MIN_BASE_PER_OVERLAY * (added.keys.size + removed.keys.size) <= count:
             relation = Relation(base.plus(new), added, removed, self._copied)  # a small overlay is not copied
         else:
             relation = Relation(base, added.plus(new), removed, self._copied)

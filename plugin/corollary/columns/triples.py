@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
+    NO_PAIRS,
     Difference,
     Integer,
     Pairs,
@@ -213,7 +214,7 @@ class TripleIndex:
         """Add facts. Precondition: none of them is present."""
         if len(new):
             has_directory = self._by_subject is not None or self._by_object is not None
-            relation = self.relation(predicate).plus_new(new)
+            relation = self._relations.get(predicate, EMPTY).plus_new(new)
             self.replace(predicate, relation, Relation(new) if has_directory else None)
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
@@ -221,6 +222,8 @@ class TripleIndex:
 
         The list may be emptied: arrays that only this list refers to are freed before the keys are sorted.
         """
+        if len(candidates) == 1 and candidates[0].size == 1:
+            return self.add_unknown(predicate, Pairs(candidates[0]))
         known = self.relation(predicate)
         size = sum([keys.size for keys in candidates])
         if size > max(len(known), MIN_KEYS_MERGED) and not known.is_compressed:
@@ -231,10 +234,10 @@ class TripleIndex:
         """Add facts, some of which may be present. Returns the new ones: ``facts`` itself if all are new."""
         known, keys = self.relation(predicate), facts.keys
         left = _unknown(keys, known)
-        new = facts if left.size == keys.size else Pairs(left)
-        if left.size > len(known) == keys.size - left.size:  # no known fact is missing
+        new = facts if left.size == keys.size else Pairs(left) if left.size else NO_PAIRS
+        if left.size > known.size == keys.size - left.size:  # no known fact is missing
             self.replace(predicate, Relation(facts), Relation(new))
-        else:
+        elif left.size:
             self.add(predicate, new)
         return new
 
@@ -243,7 +246,7 @@ class TripleIndex:
 
         While the part has all facts of the predicate, both share the relation.
         """
-        has_all = len(part.relation(predicate)) == len(self.relation(predicate))
+        has_all = part.relation(predicate).size == self.relation(predicate).size
         new = part.add_unknown(predicate, facts)
         if not has_all:
             return new, self.add_unknown(predicate, new)
@@ -483,7 +486,9 @@ def _joined(parts: list[Keys]) -> Keys:
 
 def _unknown(keys: Keys, known: Relation) -> Keys:
     """The keys that are not ``known``. Precondition: sorted and unique. So is the result."""
-    if known.is_compressed or keys.size == 1:
+    if keys.size == 1:
+        return NO_KEYS if known.has_key(int(keys[0])) else keys
+    if known.is_compressed:
         return keys[~known.contains(keys)]
     base, added, removed = known.parts
     if len(added) or len(removed):

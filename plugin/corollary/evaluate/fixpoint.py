@@ -94,7 +94,7 @@ class Fixpoint:
 
         The last ``waiting`` modules take no turns; their pending facts are kept.
         """
-        self._queue(range(len(self.modules)))
+        self._queue_waiting(range(len(self.modules)))
         while self._turns and self._turns[0] < len(self.modules) - waiting:
             position = heappop(self._turns)
             module, pending = self.modules[position], self._pending[position]
@@ -105,20 +105,26 @@ class Fixpoint:
             started = perf_counter()
             candidates, relations = module.add(self.index, self.index.union(pending))
             candidates = _copied(candidates)  # the module may keep its own
-            found = self._include_and_empty(candidates, module)
+            found = self._include_and_empty(candidates, module) if candidates else 0
             if relations:
                 found += self._include_relations(relations, module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
             if found:
                 after()
-                self._queue(self._others)
+                self._queue_waiting(self._others)
 
     def _queue(self, positions: Iterable[int]) -> None:
         """Let the modules among these that have something to do take a turn."""
         for position in positions:
             if self._pending[position] or self.modules[position].is_waiting:
                 heappush(self._turns, position)
+
+    def _queue_waiting(self, positions: Iterable[int]) -> None:
+        """As ``_queue``, for modules of which those with pending facts are in the queue already."""
+        modules = self.modules
+        for position in [position for position in positions if modules[position].is_waiting]:
+            heappush(self._turns, position)
 
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
@@ -155,8 +161,9 @@ class Fixpoint:
         keys = new.keys.tolist() if are_few else []
         objects = {key & 0xFFFFFFFF for key in keys}
         terms = objects.union([key >> 32 for key in keys])
+        modules = self.modules
         for position, read in self._readers(predicate):
-            module = self.modules[position]
+            module = modules[position]
             if are_few and ((read is not None and read.isdisjoint(objects)) or module.ignores(terms)):
                 continue
             if module is origin:

@@ -23,7 +23,7 @@ from bisect import bisect, insort
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import ceil, inf
 from numbers import Real
 from pathlib import Path
@@ -375,7 +375,7 @@ def limited(
     """
     outer = _CURRENT.get()
     work = Work(limits, cancellation, None if outer is _NO_WORK else outer)
-    return copy_context().run(_within, work, partial(function, *args))
+    return copy_context().run(_within, work, function, *args)
 
 
 def limited_by_estimate(
@@ -385,7 +385,7 @@ def limited_by_estimate(
     outer = _CURRENT.get()
     enclosing = None if outer is _NO_WORK else outer
     work = Work(_NO_WORK.limits, _NO_WORK.cancellation, enclosing, estimate=seconds)
-    return copy_context().run(_within, work, partial(function, *args))
+    return copy_context().run(_within, work, function, *args)
 
 
 def uncounted(function: Callable[[], Result]) -> Result:
@@ -425,10 +425,10 @@ def limited_by_default(function: Callable[[*Arguments], Result], *args: *Argumen
     )
 
 
-def _within(work: Work, function: Callable[[], Result]) -> Result:
+def _within(work: Work, function: Callable[..., Result], *args: object) -> Result:
     _CURRENT.set(work)
     try:
-        return function()
+        return function(*args)
     except MemoryError as error:
         if isinstance(error, LimitExceeded):
             raise

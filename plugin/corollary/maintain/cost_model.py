@@ -77,6 +77,8 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 
     One that removed few facts, and fewer than the last measurement is about, changes nothing.
     """
+    if not report.removed:
+        return request.engine.measured
     known = dict(request.engine.measured)
     is_slow = seconds > request.engine.seconds
     least = MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN

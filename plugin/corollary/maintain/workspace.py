@@ -6,6 +6,7 @@ Invariant: ``index`` holds the facts of I that were not deleted so far, and thos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 from corollary.columns import NOTHING, Delta, TripleIndex
@@ -43,8 +44,7 @@ class Workspace:
     """The state of one transaction.
 
     ``before`` is I before the transaction, ``deleted`` the facts deleted so far. ``concluded`` has the
-    conclusions of strata evaluated from scratch, by layer. ``checks`` is the number of facts that may be
-    looked up in a layer, ``clock`` the time for deletions.
+    conclusions of strata evaluated from scratch, by layer.
     """
 
     def __init__(self, request: Request, report: Report, start: Start, before: TripleIndex) -> None:
@@ -59,10 +59,18 @@ class Workspace:
         self.layers = Layers(engine, start.strata)
         self.deleted = NOTHING
         self.concluded: dict[int, Delta] = {}
-        self.checks = most_checks(request)
-        self.clock = Clock(most_seconds(request, report.strategy))
         self._candidates: dict[int, Delta] = {}  # by layer, if it has any
         self._postponed: Delta = NOTHING
+
+    @cached_property
+    def checks(self) -> int:
+        """The number of facts that may be looked up in a layer."""
+        return most_checks(self.request)
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The time for deletions, which begins with the first of them."""
+        return Clock(most_seconds(self.request, self.report.strategy))
 
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""

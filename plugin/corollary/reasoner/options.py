@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Self, cast
+from typing import Self
 
 from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
@@ -51,7 +51,7 @@ class Options:
     @property
     def limit(self) -> Limits:
         """The limits of one call."""
-        return cast(Limits, self.limits)
+        return self.limits  # type: ignore[return-value]  # no text: see __post_init__
 
     @cached_property
     def program(self) -> Program | None:

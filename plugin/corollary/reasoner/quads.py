@@ -37,9 +37,12 @@ class Change(NamedTuple):
     added: Pairs = NO_PAIRS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Quads:
-    """The facts of every graph, their union, their shared facts; ``formulas`` are not in the union."""
+    """The facts of every graph, their union, their shared facts; ``formulas`` are not in the union.
+
+    It never changes.
+    """
 
     graphs: Mapping[int, TripleIndex] = field(default_factory=dict)
     union: TripleIndex = field(default_factory=TripleIndex)
@@ -129,7 +132,8 @@ class Quads:
             if added.keys.size:
                 draft.add(graph, predicate, added)
         # a fact that moved between graphs is neither in Δ⁻ nor in Δ⁺
-        lost, gained = _net(draft.lost, draft.gained), _net(draft.gained, draft.lost)
+        lost = _net(draft.lost, draft.gained) if draft.lost else NOTHING
+        gained = _net(draft.gained, draft.lost) if draft.gained else NOTHING
         step = self._moment, lost, gained
         by_graph = tuple(draft.by_graph)
         return Quads(draft.graphs, draft.union, draft.formulas, draft.shared, object(), step, by_graph)
@@ -237,8 +241,6 @@ class _Draft:
 
 def _net(changes: Candidates, opposite: Candidates) -> Delta:
     """``changes - opposite``: the changes that were not undone in the same batch."""
-    if not changes:
-        return NOTHING
     undone = {predicate: parts for predicate, parts in opposite.items() if predicate in changes}
     net = Delta.gathered(changes)
     return net - Delta.gathered(undone) if undone else net

@@ -239,9 +239,9 @@ def _is_legal(subject: int, predicate: int) -> bool:
     return subject < FIRST_LITERAL and predicate < FIRST_BLANK_NODE
 
 
-@dataclass(frozen=True)
+@dataclass
 class State:
-    """E (``facts``) and I (``materialisation``; None without rules), and the views of both.
+    """E (``facts``) and I (``materialisation``; None without rules), and the views of both. It never changes.
 
     With ``is_apart`` only the view ``inferred`` shows inferred facts. ``seconds`` is the time of the last
     derivation, ``maintenance`` its report; None if the derivation was no maintenance. ``known_to_queries`` is

@@ -15,11 +15,12 @@ as in rdflib.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
 from rdflib.graph import Graph
 from rdflib.query import Result
-from rdflib.term import Identifier, Node, Variable
+from rdflib.term import Identifier, Variable
 
 from corollary.execute.batches import filled
 from corollary.kernels.limits import Cancelled, LimitExceeded
@@ -27,7 +28,7 @@ from corollary.language import CorollaryError
 from corollary.sparql.access import refuse
 from corollary.sparql.algebra import Query, Service
 from corollary.sparql.constructed import OBJECT, PREDICATE, SUBJECT, constructed, described
-from corollary.sparql.dataset import UNION, QueryDataset, Source
+from corollary.sparql.dataset import QueryDataset, Source, is_union
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.from_rdflib import is_prepared
@@ -36,6 +37,7 @@ from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_evaluation
 from corollary.sparql.result import AskResult, FailedResult, GraphResult, SelectResult
+from corollary.sparql.tuning import MAX_NAMES_CACHED
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 """The arguments of a query that are known here. The store adds another one for queries over N3 formulas."""
@@ -51,21 +53,28 @@ def answer(
     bindings: Mapping[str, Identifier],
     home: Identifier,
     arguments: Mapping[str, Any],
-    access: str = "all",
+    access_of: Callable[[], str],
 ) -> Result:
     """The result of a query, given as text or prepared, over a snapshot of a store.
 
     ``home`` names the default graph, or is ``"__UNION__"``. ``bindings`` gives values to variables.
-    ``arguments`` are further arguments of ``Graph.query``. ``access``: see ``access.is_allowed``.
+    ``arguments`` are further arguments of ``Graph.query``. ``access_of`` is called for queries that may read
+    files or addresses: see ``access.is_allowed``.
 
     Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
     the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.
     """
     translated = translation(query, prefixes, arguments.get("base"))
-    refuse_clauses(translated, source.has, access)
-    silenced = refuse_services(translated.services, access)
+    silenced: Sequence[Service] = ()
+    if translated.clauses or translated.services:
+        access = access_of()
+        refuse_clauses(translated, source.has, access)
+        silenced = refuse_services(translated.services, access)
     try:
-        return _answered(source, translated, prefixes, bindings, home, arguments, silenced)
+        if not KNOWN_ARGUMENTS.issuperset(arguments):
+            raise NotImplementedError("arguments that are not known here")
+        evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
+        return evaluated(evaluator, translated, prefixes)
     except NotImplementedError as problem:
         if type(problem) is not NotImplementedError:  # Arrow's own: not for rdflib to answer
             raise RuntimeError(f"Arrow has no function for this: {problem}") from problem
@@ -80,21 +89,6 @@ def answer(
         raise problem
 
 
-def _answered(
-    source: Source,
-    translated: Query,
-    prefixes: Mapping[str, Any],
-    bindings: Mapping[str, Identifier],
-    home: Identifier,
-    arguments: Mapping[str, Any],
-    silenced: Sequence[Service],
-) -> Result:
-    if not KNOWN_ARGUMENTS.issuperset(arguments):
-        raise NotImplementedError("arguments that are not known here")
-    evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
-    return evaluated(evaluator, translated, prefixes)
-
-
 def evaluator_of(
     source: Source,
     translated: Query,
@@ -104,11 +98,15 @@ def evaluator_of(
     kind: Callable[..., AnyEvaluator],
 ) -> AnyEvaluator:
     """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
-    if has_custom_evaluation() or (home == UNION and not default_graph_is_union()):
+    if has_custom_evaluation() or (is_union(home) and not default_graph_is_union()):
         raise NotImplementedError("evaluation is not as usual")
-    given: dict[Variable, Node] = {Variable(name): term for name, term in bindings.items()}
+    given = {_variable(name): term for name, term in bindings.items()} if bindings else {}
     dataset = QueryDataset.of(source, home, translated.clauses)
     return kind(dataset, QueryTerms(source.terms), given, translated, silenced)
+
+
+_variable = lru_cache(maxsize=MAX_NAMES_CACHED)(Variable)
+"""The variable with a name."""
 
 
 def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
@@ -138,12 +136,12 @@ def _made(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Gra
 
 def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None) -> Query:
     """The algebra of a query, given as text or prepared. Raises ``SparqlSyntaxError``."""
-    if isinstance(text, Query):
-        return text
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if isinstance(text, str):
         return plan_of(text, prefixes, base or "")
+    if isinstance(text, Query):
+        return text
     if is_prepared(text, "Query"):
         return plan_of_prepared(text)
     raise NotImplementedError("a query that is no text")
@@ -151,7 +149,7 @@ def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None)
 
 def _selected(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
     assert main.pattern is not None
-    variables = [variable for variable in main.terms if isinstance(variable, Variable)]
+    variables = cast(list[Variable], [*main.terms])
     try:
         batch = evaluator.solve(main.pattern)
     except (NotImplementedError, RecursionError, MemoryError, LimitExceeded, Cancelled):

@@ -18,10 +18,10 @@ from corollary.kernels.sorted import Mask, Rows
 from corollary.sparql.algebra import Filter, Operator, Triples, blank_nodes, mentioned
 from corollary.sparql.evaluation_order import shared_variables
 from corollary.sparql.pattern_costs import Pattern
-from corollary.sparql.patterns import Reduction
-from corollary.sparql.query_evaluation import Evaluation, Scope
+from corollary.sparql.patterns import PatternJoin, Reduction, place_of_one
+from corollary.sparql.query_evaluation import Evaluation, Planned, Scope
 from corollary.sparql.solution_conditions import conditions
-from corollary.sparql.solutions import is_bound, projected
+from corollary.sparql.solutions import Parts, is_bound, projected
 from corollary.sparql.tuning import MAX_JOINS_KEPT, ROWS_PER_CHUNK
 
 
@@ -52,21 +52,29 @@ def pattern_parts(
         pattern = part.inner
         wanted = None if wanted is None else {*wanted, *mentioned(part.condition)}
     assert isinstance(pattern, Triples)
-    patterns = own.patterns(pattern)
     key = id(pattern), tuple(start.columns), None if wanted is None else frozenset(wanted)
     known = own.prepared.joins.get(key) if scope.index is own.prepared.index else None
-    unwanted = unwanted_variables(own, patterns, wanted, start.columns) if known is None else known[0]
-    join = own.pattern_join(pattern, scope, early, unwanted)
+    join: PatternJoin | None = None
     if known is None:
-        places = join.places(start.columns, patterns)
+        patterns = own.patterns(pattern)
+        unwanted = unwanted_variables(own, patterns, wanted, start.columns)
+        places = place_of_one(patterns, start.columns)
+        if places is None:
+            join = own.pattern_join(pattern, scope, early, unwanted)
+            places = join.places(start.columns, patterns)
+        known = Planned(places, unwanted, [own.numbers[term] for term in blank_nodes(pattern)])
         joins = own.prepared.joins
         is_lasting = scope.index is own.prepared.index and id(pattern) in own.prepared.patterns
         if is_lasting and len(joins) < MAX_JOINS_KEPT:
-            joins[key] = unwanted, places
+            joins[key] = known
+    places, unwanted, blank = known
+    start, done = own.begun(start, places, scope.index, unwanted)
+    if done == len(places):  # the join itself, with its costs, is not needed
+        found: Parts = (start,) if start.size else ()
     else:
-        places = known[1]
-    blank = [own.numbers[term] for term in blank_nodes(pattern)]
-    found = join.parts(start, places, limit, is_counted and finish is None, is_kept and finish is None)
+        join = join or own.pattern_join(pattern, scope, early, unwanted)
+        is_last = finish is None
+        found = join.parts(start, places[done:], limit, is_counted and is_last, is_kept and is_last)
     for batch in found if finish is None else map(finish, found):
         if blank:
             batch = Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})

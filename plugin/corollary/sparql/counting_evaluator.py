@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from rdflib.term import Node, Variable
 
+from corollary.columns import TripleIndex
 from corollary.execute.batches import Batch
 from corollary.sparql.algebra import Filter, Operator, Triples
 from corollary.sparql.evaluate import Evaluator
@@ -116,6 +117,13 @@ class CountingEvaluator(Evaluator):
     def _count_of(self, key: Any) -> _Counted:
         return self.counted.setdefault((self.graph, key), _Counted())
 
+    @staticmethod
+    def begun(
+        start: Batch, places: list[Joint], index: TripleIndex, unwanted: frozenset[int]
+    ) -> tuple[Batch, int]:
+        """No pattern: each is joined where its rows are counted."""
+        return start, 0
+
     def pattern_join(
         self, part: Triples, scope: Scope, early: Reduction, unwanted: frozenset[int]
     ) -> PatternJoin:
@@ -137,10 +145,6 @@ class _CountingJoin(PatternJoin):
         whole, is_last = self.wholes.get(item, (item, True))
         counted = self.counted.setdefault((self.graph, (self.part, whole)), _Counted())
         counted.add(rows if is_last else 0, seconds)
-
-    def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
-        """No pattern: each is joined where its rows are counted."""
-        return start, 0
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
         started = perf_counter()

@@ -17,14 +17,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain as end_to_end
-from typing import Any
 
 import numpy as np
 from rdflib.term import Node, Variable
 
 from corollary.columns.key_sort import order_of
 from corollary.execute.batches import Batch, filled
-from corollary.kernels.limits import at, current
+from corollary.kernels.limits import at, check, current
+from corollary.sparql import basic_patterns, solution_joins
 from corollary.sparql.algebra import (
     Distinct,
     Extend,
@@ -45,13 +45,12 @@ from corollary.sparql.algebra import (
     Union,
     Values,
 )
-from corollary.sparql.basic_patterns import pattern_parts
 from corollary.sparql.evaluation_order import chain, stops_early
 from corollary.sparql.operator_places import Place
 from corollary.sparql.query_evaluation import Evaluation, Scope
 from corollary.sparql.scopes import possible
 from corollary.sparql.solution_conditions import exists_in, extended, filtered
-from corollary.sparql.solution_joins import beside, joining, left_joining, subtracting
+from corollary.sparql.solution_joins import joining, left_joining, subtracting
 from corollary.sparql.solutions import (
     Change,
     Parts,
@@ -85,16 +84,23 @@ class Evaluator(Evaluation):
         leaf, steps = chain(self, part)
         if not steps:
             return self._alone(leaf, scope, need)
-        around = current().where
-        if all(type(step) in _KEEPING_ROWS for step, _ in steps):  # all rows of the leaf
+        work = current()
+        around = work.where
+        for step, _ in steps:
+            if type(step) not in _KEEPING_ROWS:
+                break
+        else:  # all rows of the leaf
             found = self._alone(leaf, scope, need)
             for step, _ in steps if found.size else ():
+                work.where = Place(step)
                 found = self._changed(step, found, scope)
-        elif need is None:
+            work.where = around
+            return found
+        if need is None:
             found = collected(piped(self._leaf_parts(leaf, scope), self.changes(steps, scope)))
         else:
             found = self._enough(leaf, steps, scope, need)
-        current().where = around
+        work.where = around
         return found
 
     def _alone(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
@@ -210,15 +216,16 @@ class Evaluator(Evaluation):
 
     def _changed(self, step: Operator, batch: Batch, scope: Scope) -> Batch:
         """What a step that keeps all rows makes of all solutions of its input."""
-        at(Place(step))
+        if type(step) is not Project:
+            check()
         return self._with_other_columns(step, batch, scope)
 
     def _with_other_columns(self, step: Operator, batch: Batch, scope: Scope) -> Batch:
         """What BIND or a projection makes of a batch: the same rows."""
-        if isinstance(step, Extend):
-            return extended(self, step, batch, scope)
-        assert isinstance(step, Project)
-        return projected(batch, map(self.numbers.__getitem__, step.variables))
+        if isinstance(step, Project):
+            return projected(batch, map(self.numbers.__getitem__, step.variables))
+        assert isinstance(step, Extend)
+        return extended(self, step, batch, scope)
 
     # Operators that are no steps
 
@@ -356,16 +363,11 @@ class Evaluator(Evaluation):
         batch = self.solutions(part.inner, scope, end)
         return batch.take(np.arange(batch.size)[start:end])
 
-    def pattern_parts(self, part: Operator, *arguments: Any, **named: Any) -> Iterator[Batch]:
-        """See ``basic_patterns.pattern_parts``."""
-        return pattern_parts(self, part, *arguments, **named)
-
-    def beside(self, left: Batch, part: Operator, scope: Scope, limit: int) -> Batch | None:
-        """See ``solution_joins``."""
-        return beside(self, left, part, scope, limit)
+    pattern_parts = basic_patterns.pattern_parts
+    beside = solution_joins.beside
 
 
-_KEEPING_ROWS = Extend, Project
+_KEEPING_ROWS = frozenset((Extend, Project))
 """Steps that keep all rows, each once."""
 
 _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {

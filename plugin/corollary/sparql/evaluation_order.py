@@ -46,7 +46,10 @@ def chain(own: Evaluation, part: Operator) -> tuple[Operator, list[Step]]:
     """
     steps: list[Step] = []
     while isinstance(part, _STEPS):
-        if isinstance(part, Join):
+        if isinstance(part, (Project, Extend)):
+            steps.append((part, None))
+            part = part.inner
+        elif isinstance(part, Join):
             first, second = sides(own, part)
             steps.append((part, second))
             part = first

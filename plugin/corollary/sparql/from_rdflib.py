@@ -7,6 +7,7 @@ SPARQL package of rdflib is not imported here: who has such an object has import
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from rdflib.namespace import RDF
@@ -76,9 +77,14 @@ FORMS = {
 
 def is_prepared(query: object, kind: str) -> bool:
     """Whether an object is rdflib's ``Query`` or ``Update``, which is ``kind``."""
-    return any(
-        each.__name__ == kind and each.__module__ == "rdflib.plugins.sparql.sparql"
-        for each in type(query).__mro__
+    return kind in _kinds_of(type(query))  # type: ignore[arg-type]  # mypy: a class may have no hash
+
+
+@cache
+def _kinds_of(given: Any) -> frozenset[str]:
+    """The names of rdflib's SPARQL classes from which a class inherits."""
+    return frozenset(
+        [each.__name__ for each in given.__mro__ if each.__module__ == "rdflib.plugins.sparql.sparql"]
     )
 
 

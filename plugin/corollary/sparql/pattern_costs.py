@@ -43,6 +43,11 @@ class Pattern(NamedTuple):
 PatternPlace = Place[Pattern, PatternCost]
 
 
+def is_connected(known: Collection[int], pattern: Pattern) -> bool:
+    """Whether a pattern is no Cartesian product with rows that bind the ``known`` variables."""
+    return not known or not pattern.variables or not pattern.variables.isdisjoint(known)
+
+
 @dataclass(slots=True)
 class PatternCosts:
     """The costs of patterns over one index (``plan.join_order.JoinCosts``).
@@ -65,7 +70,7 @@ class PatternCosts:
         return item.variables - self.unwanted if self.unwanted else item.variables
 
     def is_connected(self, known: Set[int], item: Pattern) -> bool:
-        return not known or not item.variables or not item.variables.isdisjoint(known)
+        return is_connected(known, item)
 
     def cost(self, known: Set[int], item: Pattern) -> PatternCost:
         """The growth, and whether the join is more than a check."""

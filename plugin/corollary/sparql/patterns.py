@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rdflib.paths import AlternativePath
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import firsts, seconds
 from corollary.execute.batches import Batch, filled, join_relation, product
 from corollary.execute.few_rows import FewRows
@@ -24,7 +25,7 @@ from corollary.kernels.sorted import Column, Rows
 from corollary.plan.join_order import Place
 from corollary.sparql.intersections import Intersection, Item, ItemPlace, JoinPlan, by_end
 from corollary.sparql.paths import PathJoin, shortened
-from corollary.sparql.pattern_costs import Pattern, PatternCost, PatternCosts
+from corollary.sparql.pattern_costs import Pattern, PatternCost, PatternCosts, is_connected
 from corollary.sparql.solutions import Parts, gathered, piped, stacked
 from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK, ROWS_SCANNED_FIRST
 
@@ -43,6 +44,41 @@ class Joint(NamedTuple):
     def left_by(self, batch: Batch) -> Batch:
         """A batch without the variables that nothing reads."""
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in self.unread})
+
+
+def place_of_one(patterns: list[Pattern], bound: Collection[int]) -> list[Joint] | None:
+    """The join with the only pattern, without a path, for rows that bind some variables. Else None."""
+    if len(patterns) != 1 or type(patterns[0].p) is not int:
+        return None
+    return [Joint(patterns[0], None, is_connected(bound, patterns[0]))]
+
+
+def joined_one_by_one(
+    start: Batch, places: list[Joint], index: TripleIndex, unwanted: frozenset[int]
+) -> tuple[Batch, int]:
+    """Few rows joined at the first places one by one, and the number of these places.
+
+    Also at those with a free predicate, if one end is known. A product of few rows does not wait for the
+    filters of a ``PatternJoin``. ``unwanted``: as there.
+    """
+    if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
+        return start, 0
+    few = FewRows.of(start)
+    done = 0
+    for item, _, _, unread in places:
+        if unread or type(item) is not Pattern or type(item.p) is not int:
+            break
+        if not 0 < few.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
+            break
+        s, p, o, _ = item
+        if unwanted and not unwanted.isdisjoint((s, o)):
+            break
+        if done:
+            check()
+        if not (few.join(s, p, o, index) or (p < 0 and few.join_open(s, p, o, index))):
+            break
+        done += 1
+    return (few.batch(), done) if done else (start, 0)
 
 
 @dataclass(slots=True)
@@ -79,35 +115,8 @@ class PatternJoin:
         With ``is_counted``, chunks may be of any size and lack columns. With ``is_kept`` all rows are kept: a
         product that exceeds a limit is refused before it is computed.
         """
-        start, done = self._begin(start, places)
-        if done == len(places):
-            return iter((start,) if start.size else ())
         change = partial(self._joined, places, limit, is_counted, is_kept)
-        return piped([start], [partial(change, number) for number in range(done, len(places))])
-
-    def _begin(self, start: Batch, places: list[Joint]) -> tuple[Batch, int]:
-        """Few rows joined at the first places one by one, and the number of these places.
-
-        Also at those with a free predicate, if one end is known. A product of few rows does not wait for
-        ``filters``.
-        """
-        if start.size > MAX_ROWS_JOINED_ONE_BY_ONE:
-            return start, 0
-        few, index = FewRows.of(start), self.costs.index
-        done = 0
-        for item, _, _, unread in places:
-            if unread or not isinstance(item, Pattern) or type(item.p) is not int:
-                break
-            if not 0 < few.size <= MAX_ROWS_JOINED_ONE_BY_ONE:
-                break
-            if self.costs.unwanted and self.costs.leaves_out_end(item):
-                break
-            s, p, o, _ = item
-            check()
-            if not (few.join(s, p, o, index) or (p < 0 and few.join_open(s, p, o, index))):
-                break
-            done += 1
-        return (few.batch(), done) if done else (start, 0)
+        return piped([start], [partial(change, number) for number in range(len(places))])
 
     def matches(self, batch: Batch, pattern: Pattern) -> Rows | None:
         """The number of facts that match a pattern in each row; None where that takes a join."""

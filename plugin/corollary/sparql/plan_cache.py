@@ -11,9 +11,8 @@ Invariant: the plan is the one that parsing the text would give.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from corollary.sparql.algebra import Parameter, Query, children, rewritten
@@ -30,8 +29,7 @@ Fill = Callable[[list[str]], Any]
 Key = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """The plan of a text or shape, and the namespaces of the prefixes that the text does not declare."""
 
     plan: Any
@@ -39,7 +37,9 @@ class _Plan:
 
     def fits(self, prefixes: Mapping[Any, Any]) -> bool:
         """Whether the prefixes are still those with which the text was parsed."""
-        return all(namespace_of(prefix, prefixes) == namespace for prefix, namespace in self.used)
+        return not self.used or all(
+            namespace_of(prefix, prefixes) == namespace for prefix, namespace in self.used
+        )
 
 
 def plan_of(text: str, prefixes: Mapping[Any, Any], base: str = "") -> Query:
@@ -90,6 +90,8 @@ def _shape(words: list[str]) -> tuple[Key, list[int]]:
         first, is_constant = word[:1], True
         if first == "<" and word[-1] == ">":
             word = "<>"
+        elif first in _NO_CONSTANTS or word.isalpha():
+            is_constant = False
         elif first in _QUOTES and len(word) > 1:
             word = '""""""' if word[:3] == 3 * first and len(word) > 5 else '""'
         elif first.isdigit() or (first == "." and len(word) > 1):
@@ -106,6 +108,8 @@ def _shape(words: list[str]) -> tuple[Key, list[int]]:
     return tuple(shape), places
 
 
+_NO_CONSTANTS = frozenset("?${}();,")
+"""First characters of variables and of some punctuation."""
 _QUOTES = frozenset("\"'")
 _SIGNS = frozenset("+-")
 

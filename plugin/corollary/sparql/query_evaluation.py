@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 from rdflib.paths import Path
@@ -26,7 +26,7 @@ from corollary.sparql.expressions import Expressions
 from corollary.sparql.intersections import JoinPlan
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_costs import Pattern, PatternCosts
-from corollary.sparql.patterns import Joint, PatternJoin, Reduction
+from corollary.sparql.patterns import Joint, PatternJoin, Reduction, joined_one_by_one
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import Change
 from corollary.sparql.spines import Step
@@ -38,11 +38,15 @@ _VARIABLES = (Variable, BNode)
 
 
 class Numbers(dict[Node, int]):
-    """The negative numbers of variables and blank nodes, assigned at the first look-up, by any thread."""
+    """The negative numbers of variables and blank nodes, assigned at the first look-up, by any thread.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._next = count(1)
+    rdflib compares equal terms that are different objects in Python. So the projected variables come first:
+    results are read by these objects.
+    """
+
+    def __init__(self, projected: Sequence[Node]) -> None:
+        super().__init__({term: -number for number, term in enumerate(projected, 1)})
+        self._next = count(len(projected) + 1)
 
     def __missing__(self, term: Node) -> int:
         return self.setdefault(term, -next(self._next))
@@ -52,7 +56,15 @@ _FIRST_FRESH = 1 << 32
 """Numbers from which on hidden variables are numbered: there are fewer variables in a query."""
 
 
-@dataclass(frozen=True, slots=True)
+class Planned(NamedTuple):
+    """How a basic graph pattern is joined: see ``patterns.PatternJoin``. ``blank``: its blank nodes."""
+
+    places: list[Joint]
+    unwanted: frozenset[int]
+    blank: list[int]
+
+
+@dataclass(slots=True)
 class Prepared:
     """What evaluations of a query over one state of the facts share: numbers, patterns, and their joins.
 
@@ -64,23 +76,28 @@ class Prepared:
 
     query: ref[Query]
     index: TripleIndex
-    numbers: Numbers = field(default_factory=Numbers)
+    numbers: Numbers
     patterns: dict[int, list[Pattern]] = field(default_factory=dict)
-    joins: dict[Any, tuple[frozenset[int], list[Joint]]] = field(default_factory=dict)
+    joins: dict[Any, Planned] = field(default_factory=dict)
+
+    @staticmethod
+    def new(query: Query, dataset: QueryDataset) -> Prepared:
+        """That of one evaluation."""
+        return Prepared(ref(query), dataset.default, Numbers(query.terms))
 
     @staticmethod
     def of(query: Query, dataset: QueryDataset) -> Prepared:
         """That of a query. Cached with the facts, unless the query chooses its graphs."""
         index = dataset.default
         if dataset.named is not None:
-            return Prepared(ref(query), index)
+            return Prepared.new(query, dataset)
         plans = dataset.source.known.setdefault(Prepared, {})
         key = id(query), id(index)
         found: Prepared | None = plans.get(key)
         if found is None or found.query() is not query:
             if len(plans) >= MAX_PLANS_CACHED:
                 plans.clear()
-            found = plans[key] = Prepared(ref(query), index)
+            found = plans[key] = Prepared.new(query, dataset)
         return found
 
 
@@ -92,14 +109,17 @@ class Ids(dict[Node, int]):
         self._terms, self._numbers, self._constants = terms, numbers, constants
 
     def __missing__(self, term: Node) -> int:
-        constant = self._constants.get(term) if isinstance(term, _VARIABLES) else term
+        constant = self._constants.get(term) if type(term) in _VARIABLES else term
         found = self[term] = self._numbers[term] if constant is None else self._terms.id_of(constant)
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Scope:
-    """The context of a pattern: the active graph, the seed, and the seed's columns of row numbers."""
+    """The context of a pattern: the active graph, the seed, and the seed's columns of row numbers.
+
+    It never changes.
+    """
 
     index: TripleIndex
     seed: Batch
@@ -124,16 +144,17 @@ class Evaluation(ABC):
         self.silenced = silenced
         self.terms = terms
         self._query = query  # parts of it are known by their ``id``
-        self.prepared = Prepared(ref(query), dataset.default) if given else Prepared.of(query, dataset)
-        self.numbers = self.prepared.numbers
+        self._constants = given if query.takes_constants else {}
+        is_shared = not self._constants
+        self.prepared = Prepared.of(query, dataset) if is_shared else Prepared.new(query, dataset)
+        self.numbers = numbers = self.prepared.numbers
         self._fresh = count(_FIRST_FRESH)
         environment = Environment(query.base, dataset.source.functions)
-        self.expressions = Expressions(environment, given, terms, self.numbers)
+        self.expressions = Expressions(environment, given, terms, numbers)
         self.dataset = dataset
         self.given = given
-        self._ids = Ids(terms, self.numbers, given if query.takes_constants else {})
-        seed = {} if query.takes_constants else given
-        columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()}
+        seed = given if is_shared else {}
+        columns = {numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()} if seed else {}
         self.start = Scope(dataset.default, Batch(1, columns))
 
     def fresh(self) -> int:
@@ -171,6 +192,8 @@ class Evaluation(ABC):
     ) -> Iterator[Batch]:
         """A basic graph pattern and its condition, joined with ``start``: see ``basic_patterns``."""
 
+    begun = staticmethod(joined_one_by_one)
+
     @abstractmethod
     def beside(self, left: Batch, part: Operator, scope: Scope, limit: int) -> Batch | None:
         """The left join with a triple pattern, where that is a look-up: see ``solution_joins``."""
@@ -183,12 +206,12 @@ class Evaluation(ABC):
         """The triple patterns of a basic graph pattern."""
         found = self.prepared.patterns.get(id(part))
         if found is None:
-            ids = self._ids
+            ids = Ids(self.terms, self.numbers, self._constants)
             found = [
                 Pattern.of(ids[s], ids[p] if type(p) is URIRef or not isinstance(p, Path) else p, ids[o])
                 for s, p, o in part.triples
             ]
-            if all(map(_is_lasting, found)) and not self.given:
+            if not self._constants and all(map(_is_lasting, found)):
                 self.prepared.patterns[id(part)] = found
         return found
 

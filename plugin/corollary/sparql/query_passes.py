@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from rdflib.paths import Path
 from rdflib.term import BNode, Literal, Variable
 
 from corollary.expressions.operators import ExpressionError
@@ -343,8 +344,12 @@ def take_constants(query: Query) -> Query:
     """Note whether values that are given with a query may stand in its triple patterns.
 
     SELECT ?y { ?x :p ?y OPTIONAL { ?y :q ?z } } with a value of ?x: yes. With BIND, VALUES, MINUS, GRAPH,
-    EXISTS, groups or subqueries: no, there the variable itself may matter.
+    EXISTS, groups or subqueries: no, there the variable itself may matter. And not in a single pattern with a
+    predicate: it has no order that values could decide, and is planned once for all values.
     """
+    match query.pattern:
+        case Project(Triples(((_, predicate, _),))) if not isinstance(predicate, Path):
+            return query
     is_simple = all(isinstance(part, _SIMPLE) for part in walk(query.pattern) if isinstance(part, PlanNode))
     return replace(query, takes_constants=is_simple and query.form != "DESCRIBE")
 

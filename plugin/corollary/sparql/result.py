@@ -61,7 +61,11 @@ class SelectResult(Result):
 
     def __iter__(self) -> Iterator[Any]:
         row: Any = _row_class(tuple(self.vars or ()))
-        have_terms = any(_has_no(UNBOUND, column) for column in self.ids)
+        have_terms = False
+        for column in self.ids:
+            if _has_no(UNBOUND, column):
+                have_terms = True
+                break
         for columns in _chunks(self.ids, self._size, self.terms):
             rows = map(tuple.__new__, repeat(row), zip(*columns, strict=True))
             if have_terms:
@@ -105,6 +109,9 @@ def _has_no(term_id: int, column: Column) -> bool:
 
 def _chunks(ids: list[Column], size: int, terms: QueryTerms) -> Iterator[list[list[Node | None]]]:
     """The terms of some rows at a time, column by column; None for unbound."""
+    if size <= RESULTS_DECODED_AT_ONCE:  # most results: views take time
+        yield [terms.decode(column) for column in ids]
+        return
     for start in range(0, size, RESULTS_DECODED_AT_ONCE):
         end = min(size, start + RESULTS_DECODED_AT_ONCE)
         yield [terms.decode(column[start:end]) for column in ids]

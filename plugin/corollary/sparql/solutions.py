@@ -63,7 +63,7 @@ def collected(parts: Iterable[Batch], need: int | None = None) -> Batch:
         work.rows(size)
         if need is not None and size >= need:
             break
-    return stacked(kept)
+    return kept[0] if size and len(kept) == 1 else stacked(kept)
 
 
 def gathered(parts: Iterable[Batch], limit: int) -> Iterator[Batch]:

@@ -102,6 +102,9 @@ MAX_PLANS_CACHED = 256
 """Texts, and as many shapes of texts, whose plans are cached. Measured: 9 kB for a query of two patterns, a
 filter and an order, which takes 0.07 ms with its plan and 0.57 ms without."""
 
+MAX_NAMES_CACHED = 256
+"""Names of variables to which values are given, each with rdflib's object. Not tuned: a bound on memory."""
+
 MAX_JOINS_KEPT = 64
 """Joins of a query that are kept for its next evaluation. There are more only where EXISTS is evaluated row
 by row. Not tuned: a bound on memory, of some kB for each."""

@@ -73,7 +73,7 @@ class GraphStore(Store):
             graph = self._graph_id(version, context)
             row = graph, *version.terms.ids_of((subject, predicate, value)), 1
             try:
-                if quoted or isinstance(context, QuotedGraph):
+                if quoted or (type(context) is not Graph and isinstance(context, QuotedGraph)):
                     self.reasoner.versions.change(Version.with_quoted, version.terms, row)
                 else:
                     self.reasoner.versions.change(Version.recorded, version.terms, row)

@@ -270,15 +270,15 @@ class CorollaryStore(GraphStore):
         """
         answer, answered = _answering()
         limits = Limits.of(kwargs.pop("limits", None))
-        home = cast(IdentifiedNode, queryGraph)
+        home: Any = queryGraph  # a term, or ``UNION``
 
         def asked() -> Result:
             version = self.reasoner.settled()
             source = self._source(version, home)
-            prefixes = ChainMap(cast(dict[str, Any], initNs), version.namespaces.by_prefix)
-            if formula_of(version, home) is not None:
+            prefixes: ChainMap[str, Any] = ChainMap(initNs, version.namespaces.by_prefix)  # type: ignore[arg-type]
+            if version.quads.formulas and formula_of(version, home) is not None:
                 kwargs["formula"] = home  # queries over formulas are answered by rdflib
-            return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
+            return answer(source, query, prefixes, initBindings, home, kwargs, lambda: self.external)
 
         return self.reasoner.limited(limits, answered, asked, sys._getframe(1))
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from struct import unpack_from
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 
@@ -67,6 +68,9 @@ _LAST: Bytes = np.arange(256, dtype=np.uint8)
 _LAST[FIRST_CODE:] = [ending[-1] for ending in ENDINGS]
 
 
+_ROW: Places = np.zeros(1, np.int64)
+"""The number and the place of the only text of ``Texts.of_one``. Must not be changed."""
+
 Item = TypeVar("Item", bound=np.generic)
 
 
@@ -99,16 +103,12 @@ class Texts:
     @staticmethod
     def of_one(string: str) -> Texts:
         """One string, which is not empty. Its hash is computed without a kernel."""
-        data = bytearray(string.encode("utf-8", "surrogatepass"))
-        row: Places = np.zeros(1, np.int64)
-        return Texts(
-            np.frombuffer(data, np.uint8),
-            row,
-            np.array([len(data)], np.int64),
-            np.array([data[0]], np.uint8),
-            np.array([_hash_of(data)], np.uint32),
-            row,
-        )
+        text = bytearray(string.encode("utf-8", "surrogatepass"))
+        data: Bytes = np.frombuffer(text, np.uint8)
+        length: Places = np.empty(1, np.int64)
+        hashed: Hashes = np.empty(1, np.uint32)
+        length[0], hashed[0] = len(text), _hash_of(text)
+        return Texts(data, _ROW, length, data[:1], hashed, _ROW)
 
     @staticmethod
     def of_strings(strings: list[str]) -> Texts:
@@ -393,8 +393,8 @@ def _hash_of(text: bytes | bytearray) -> int:
     """The hash of one text, as the kernel ``hash_texts`` computes it, without arrays and machine code."""
     factor, bits = 0x9E3779B97F4A7C15, (1 << 64) - 1
     mixed, rest = len(text) * factor & bits, len(text) & ~7
-    for at in range(0, rest, 8):
-        mixed = (mixed ^ int.from_bytes(text[at : at + 8], "little")) * factor & bits
+    for word in unpack_from(f"<{rest >> 3}Q", text):
+        mixed = (mixed ^ word) * factor & bits
         mixed ^= mixed >> 32
     mixed = (mixed ^ int.from_bytes(text[rest:], "big")) * factor & bits
     mixed ^= mixed >> 29
