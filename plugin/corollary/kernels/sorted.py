@@ -21,6 +21,7 @@ from corollary.kernels.tuning import (
     KEYS_PER_BLOCK,
     MAX_PROBES_PER_FAR,
     MAX_RATIO_MERGED,
+    MAX_STEPS_TO_TABLE,
     MIN_DISTANCE_IN_LOCKSTEP,
     MIN_RATIO_COPIED,
     MIN_RATIO_IN_LOCKSTEP,
@@ -130,12 +131,41 @@ def scan(keys: Keys, target: np.uint64, start: Place) -> Place:
     return start
 
 
-@kernel_after(interim.locate)
-def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
-    """Find the run of keys whose first half is the probe, for every probe.
+@part
+def halves_between(keys: Keys) -> Place:
+    """The number of ids from the least to the greatest first half. Precondition: there are keys."""
+    return np.int64(keys[-1] >> np.uint64(32)) - np.int64(keys[0] >> np.uint64(32)) + 1
 
-    Fills ``starts`` and ``counts`` (both of the length of ``probes``). Returns the sum of the counts.
+
+@part
+def locate_by_table(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
+    """As ``locate``, by a table of the places where the keys of each first half end, after a zero.
+
+    Precondition: there are keys. Cost: that of the keys, the ids between them, and a look-up for each probe.
     """
+    least = np.int64(keys[0] >> np.uint64(32))
+    table = np.zeros(halves_between(keys) + 1, np.uint32)
+    for place in range(keys.size):
+        table[np.int64(keys[place] >> np.uint64(32)) - least + 1] = place + 1
+    last = np.uint32(0)
+    for entry in range(table.size):
+        last = max(last, table[entry])
+        table[entry] = last
+    total = 0
+    most: Place = table.size - 1
+    for row in range(probes.size):
+        number: Place = np.int64(probes[row]) - least
+        start: Place = 0 if number <= 0 else np.int64(table[min(number, most)])
+        end: Place = 0 if number < 0 else np.int64(table[min(number + 1, most)])
+        starts[row] = start
+        counts[row] = end - start
+        total += counts[row]
+    return total
+
+
+@part
+def locate_by_search(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
+    """As ``locate``, by a search for each probe, or a scan of the keys if the probes ascend."""
     size = keys.size
     total = 0
     position: Place = 0
@@ -180,6 +210,17 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
         total += counts[row]
         last = probe
     return total
+
+
+@kernel_after(interim.locate)
+def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
+    """Find the run of keys whose first half is the probe, for every probe.
+
+    Fills ``starts`` and ``counts`` (both of the length of ``probes``). Returns the sum of the counts.
+    """
+    if keys.size > 0 and keys.size + halves_between(keys) <= MAX_STEPS_TO_TABLE * probes.size:
+        return locate_by_table(keys, probes, starts, counts)
+    return locate_by_search(keys, probes, starts, counts)
 
 
 @kernel_after(interim.expand)
