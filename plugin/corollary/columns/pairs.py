@@ -39,7 +39,7 @@ from corollary.columns.tuning import (
 )
 from corollary.kernels.compiled import go_on
 from corollary.kernels.interrupts import together, undisturbed
-from corollary.kernels.limits import reserve
+from corollary.kernels.limits import check, reserve
 from corollary.kernels.scratch import kept
 from corollary.kernels.sorted import Column, Keys, Mask, Place, Rows
 from corollary.kernels.sorted import compose as compose_kernel
@@ -567,15 +567,23 @@ class Pairs:
         is_short = self._by_object is None and MIN_KEYS_PER_HALF_LOOKED_FOR * halves.size <= self.keys.size
         if is_short and self._looks < MAX_LOOKS_BEFORE_SORTING:
             self._looks += 1
-            found = self._beside(distinct(halves))
-            if MIN_KEYS_PER_KEY_FOUND * found.size <= self.keys.size:
+            found = self._few_beside(distinct(halves))
+            if found is not None:
                 return sort_keys(swap(found), by_first=True)
         return self.by_object
 
-    def _beside(self, halves: Column) -> Keys:
-        """The keys with these second halves (ascending). Cost: one look at all keys."""
-        steps = (self.keys[start : start + KEYS_PER_STEP] for start in range(0, len(self), KEYS_PER_STEP))
-        return np.concatenate([NO_KEYS, *(keys[among(seconds(keys), halves)] for keys in steps)])
+    def _few_beside(self, halves: Column) -> Keys | None:
+        """The keys with these second halves (ascending), by one look at all keys; None if they are many."""
+        parts, size = [NO_KEYS], 0
+        for start in range(0, self.keys.size, KEYS_PER_STEP):
+            check()
+            keys = self.keys[start : start + KEYS_PER_STEP]
+            parts.append(keys[among(seconds(keys), halves)])
+            size += parts[-1].size
+            if MIN_KEYS_PER_KEY_FOUND * size > self.keys.size:
+                return None
+        reserve(8 * size)
+        return np.concatenate(parts)
 
     def distinct_firsts(self) -> Column:
         """The distinct first halves, ascending. Cached."""
