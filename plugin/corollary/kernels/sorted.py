@@ -152,28 +152,34 @@ def locate_by_table(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> i
         last = max(last, table[entry])
         table[entry] = last
     total = 0
-    most: Place = table.size - 1
+    most = table.size - 1
     for row in range(probes.size):
-        number: Place = np.int64(probes[row]) - least
-        start: Place = 0 if number <= 0 else np.int64(table[min(number, most)])
-        end: Place = 0 if number < 0 else np.int64(table[min(number + 1, most)])
+        number = np.int64(probes[row]) - least
+        start: Place = 0 if number <= 0 else keys.size
+        end: Place = 0 if number < 0 else keys.size
+        if 0 <= number < most:
+            start = np.int64(table[number])
+            end = np.int64(table[number + 1])
         starts[row] = start
         counts[row] = end - start
         total += counts[row]
     return total
 
 
-@part
-def locate_by_search(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
-    """As ``locate``, by a search for each probe, or a scan of the keys if the probes ascend."""
+@kernel_after(interim.locate)
+def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
+    """Find the run of keys whose first half is the probe, for every probe.
+
+    Fills ``starts`` and ``counts`` (both of the length of ``probes``). Returns the sum of the counts.
+    """
     size = keys.size
-    total = 0
+    if size > 0 and size + halves_between(keys) <= MAX_STEPS_TO_TABLE * probes.size:
+        return locate_by_table(keys, probes, starts, counts)
+    total, last, is_far = 0, np.uint32(0), False
     position: Place = 0
-    last = np.uint32(0)
     stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
     scans = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEPS_PER_DISTANCE
     far = PROBES_IN_LOCKSTEP if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
-    is_far = False
     targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     places = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     for row in range(probes.size):
@@ -210,17 +216,6 @@ def locate_by_search(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> 
         total += counts[row]
         last = probe
     return total
-
-
-@kernel_after(interim.locate)
-def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
-    """Find the run of keys whose first half is the probe, for every probe.
-
-    Fills ``starts`` and ``counts`` (both of the length of ``probes``). Returns the sum of the counts.
-    """
-    if keys.size > 0 and keys.size + halves_between(keys) <= MAX_STEPS_TO_TABLE * probes.size:
-        return locate_by_table(keys, probes, starts, counts)
-    return locate_by_search(keys, probes, starts, counts)
 
 
 @kernel_after(interim.expand)
