@@ -30,7 +30,7 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
-from corollary.columns.tuning import MIN_ROWS_FOR_TABLE
+from corollary.columns.tuning import MAX_LOOKS_BEFORE_SORTING, MIN_ROWS_FOR_TABLE
 
 quick = settings(max_examples=examples(150), deadline=None)
 
@@ -116,6 +116,24 @@ def test_join(drawn: frozenset[Pair], probes: list[int]) -> None:
         (row, second) for row, probe in enumerate(probes) for first, second in sorted(drawn) if first == probe
     ]
     assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
+
+
+@quick
+@given(sets_of_pairs, st.lists(ids))
+def test_few_second_halves_are_looked_for_before_all_are_sorted(
+    drawn: frozenset[Pair], probes: list[int]
+) -> None:
+    expected = sorted((second, first) for first, second in drawn if second in probes)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("MIN_KEYS_PER_HALF_LOOKED_FOR", "MIN_KEYS_PER_KEY_FOUND"):
+            patch.setattr(f"corollary.columns.pairs.{name}", 0)
+        found = Pairs(sorted_keys(drawn))
+        for look in range(1, MAX_LOOKS_BEFORE_SORTING + 2):
+            assert unpacked(found.by_object_near(column(probes))) == expected or found.has_by_object
+            assert found.has_by_object == (look > MAX_LOOKS_BEFORE_SORTING)
+        assert_is(found, drawn)
+    found = Pairs(sorted_keys(drawn))
+    assert set(expected) <= set(unpacked(found.by_object_near(column(probes))))
 
 
 @quick

@@ -14,7 +14,12 @@ import numpy as np
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph, few_paths, listed
-from corollary.closure.tuning import MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD, MIN_PAIRS_STAYING_COMPRESSED
+from corollary.closure.tuning import (
+    MAX_PATHS_TRIED_FIRST,
+    MIN_PAIRS_COMPRESSED,
+    MIN_PAIRS_PER_WORD,
+    MIN_PAIRS_STAYING_COMPRESSED,
+)
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
@@ -416,6 +421,10 @@ def closure_of(graph: Graph, before: Relation = EMPTY) -> Relation:
     """
     least = MIN_PAIRS_STAYING_COMPRESSED if before.is_compressed else MIN_PAIRS_COMPRESSED
     was_bits = isinstance(before, CompressedRelation) and isinstance(before._closure, BitIndex)
+    size = graph.nodes.size + graph.edges.size
+    paths = few_paths(graph, min(least - 1, MAX_PATHS_TRIED_FIRST * size))
+    if paths is not None:
+        return Relation(Pairs(paths))
     intervals = IntervalIndex.of(graph, least, was_bits=was_bits)
     if intervals is not None and intervals.is_small:
         return CompressedRelation(intervals)
@@ -423,7 +432,7 @@ def closure_of(graph: Graph, before: Relation = EMPTY) -> Relation:
         return Relation(intervals.listed())  # bits would not be small, either
     if graph.nodes.size**2 < least:
         return Relation(Pairs(listed(graph)))
-    paths = few_paths(graph)
+    paths = few_paths(graph, graph.words)
     if paths is not None:
         return Relation(Pairs(paths))
     bits = BitIndex(graph)

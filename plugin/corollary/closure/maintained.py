@@ -162,6 +162,9 @@ class MaintainedClosure:
         self.external = self.external.plus(new)
         new, self.restored = union(new, self.restored), NO_KEYS
         if self._edges is None:
+            new = new[firsts(new) != seconds(new)]  # a loop leads to nothing else
+            if not new.size:
+                return NO_KEYS
             if closed.is_compressed:
                 return self._paths_near(new, closed)
             new_edges, known = new, len(self.external)

@@ -95,18 +95,21 @@ def close_keys(edges: Keys) -> Keys:
 
 def listed(graph: Graph) -> Keys:
     """As ``close_keys``. Precondition: there are edges."""
-    paths = few_paths(graph)
+    paths = few_paths(graph, graph.words)
     if paths is not None:
         return paths
     bits = graph.components.bits()
     return written(bits, graph.components.of_node, sizes_of(bits), graph.nodes, graph.nodes)
 
 
-def few_paths(graph: Graph) -> Keys | None:
-    """As ``listed``, if a matrix has far more words than edges, and more words than pairs; else None."""
+def few_paths(graph: Graph, most: int) -> Keys | None:
+    """As ``listed``, if a matrix has far more words than edges, and ``most`` paths suffice; else None.
+
+    Cost: that of listing twice as many paths, at most.
+    """
     if graph.words <= MAX_WORDS_PER_EDGE * graph.edges.size:
         return None
-    paths = graph.components.lists(graph.nodes.astype(np.uint64), graph.words)
+    paths = graph.components.lists(graph.nodes.astype(np.uint64), most)
     return None if paths is None else sort_keys(paths)
 
 

@@ -72,6 +72,7 @@ class Components:
         count = self.cyclic.size
         closed = np.zeros(count + 1, np.int64)
         room = 4 * (self.successors.size + count) + 16
+        room = room if most is None else min(room, most)
         while True:
             reserve(8 * room)
             reached = np.empty(room, np.int64)

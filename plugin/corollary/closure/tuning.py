@@ -80,6 +80,12 @@ MIN_PAIRS_STAYING_COMPRESSED = MIN_PAIRS_COMPRESSED // 4
 """Pairs from which on a closure stays compressed that was so before: to compare a list with an index takes
 more time than to compare two indices. Measured with 300,000 to a million pairs: 4 to 19 ms, and 0.03."""
 
+MAX_PATHS_TRIED_FIRST = 4
+"""Paths per node and edge of a sparse graph up to which they are listed before intervals are merged. Measured
+with 100,000 edges: chains of 5 take 15 ms instead of 24 to 38, random graphs 25 and 31 instead of 45 and 58;
+chains of 12, and trees with ten edges a node, 25 and 33 instead of 59 and 71, with a limit of 2 as long as
+without; graphs of more paths take as long within noise."""
+
 MAX_FACTS_BESIDE_PER_EDGE = 1 / 2
 """Facts listed beside a compressed closure, or missing in it, per edge. For more, it is computed anew.
 Measured, twelve times 1,000 facts out, none back: of twelve museums under Claros-LE (87,000 edges, some

@@ -28,15 +28,18 @@ from corollary.columns.tuning import (
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
     MAX_KEYS_NOT_MERGED,
+    MAX_LOOKS_BEFORE_SORTING,
     MAX_RATIO_OF_DIFFERENCE,
     MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
+    MIN_KEYS_PER_HALF_LOOKED_FOR,
+    MIN_KEYS_PER_KEY_FOUND,
     MIN_RATIO_SIEVED,
     MIN_ROWS_FOR_TABLE,
 )
 from corollary.kernels.compiled import go_on
 from corollary.kernels.interrupts import together, undisturbed
-from corollary.kernels.limits import reserve
+from corollary.kernels.limits import check, reserve
 from corollary.kernels.scratch import kept
 from corollary.kernels.sorted import Column, Keys, Mask, Place, Rows
 from corollary.kernels.sorted import compose as compose_kernel
@@ -488,7 +491,15 @@ class Pairs:
     half. ``by_object`` is the inverse order, computed on first use and cached.
     """
 
-    __slots__ = ("_by_object", "_by_object_view", "_distinct", "_distinct_by_object", "_view", "keys")
+    __slots__ = (
+        "_by_object",
+        "_by_object_view",
+        "_distinct",
+        "_distinct_by_object",
+        "_looks",
+        "_view",
+        "keys",
+    )
 
     def __init__(
         self,
@@ -500,6 +511,7 @@ class Pairs:
         self.keys = keys if keys.nbytes < MIN_BYTES_IN_SCRATCH else kept(keys)
         self._by_object = by_object if by_object is None else kept(by_object)
         self._distinct, self._distinct_by_object = distinct
+        self._looks = 0  # at all keys, instead of sorting them
         self._view: memoryview | None = None
         self._by_object_view: memoryview | None = None
 
@@ -544,8 +556,30 @@ class Pairs:
         return self.keys
 
     def by_object_near(self, halves: Column) -> Keys:
-        """As ``keys_near``, in the order by object."""
+        """As ``keys_near``, in the order by object.
+
+        For few halves the order is not made at first: the keys beside them are looked for among all keys.
+        """
+        is_short = self._by_object is None and MIN_KEYS_PER_HALF_LOOKED_FOR * halves.size <= self.keys.size
+        if is_short and self._looks < MAX_LOOKS_BEFORE_SORTING:
+            self._looks += 1
+            found = self._few_beside(distinct(halves))
+            if found is not None:
+                return sort_keys(swap(found), by_first=True)
         return self.by_object
+
+    def _few_beside(self, halves: Column) -> Keys | None:
+        """The keys with these second halves (ascending), by one look at all keys; None if they are many."""
+        parts, size = [NO_KEYS], 0
+        for start in range(0, self.keys.size, KEYS_PER_STEP):
+            check()
+            keys = self.keys[start : start + KEYS_PER_STEP]
+            parts.append(keys[among(seconds(keys), halves)])
+            size += parts[-1].size
+            if MIN_KEYS_PER_KEY_FOUND * size > self.keys.size:
+                return None
+        reserve(8 * size)
+        return np.concatenate(parts)
 
     def distinct_firsts(self) -> Column:
         """The distinct first halves, ascending. Cached."""

@@ -21,6 +21,7 @@ from corollary.kernels.tuning import (
     KEYS_PER_BLOCK,
     MAX_PROBES_PER_FAR,
     MAX_RATIO_MERGED,
+    MAX_STEPS_TO_TABLE,
     MIN_DISTANCE_IN_LOCKSTEP,
     MIN_RATIO_COPIED,
     MIN_RATIO_IN_LOCKSTEP,
@@ -130,6 +131,41 @@ def scan(keys: Keys, target: np.uint64, start: Place) -> Place:
     return start
 
 
+@part
+def halves_between(keys: Keys) -> Place:
+    """The number of ids from the least to the greatest first half. Precondition: there are keys."""
+    return np.int64(keys[-1] >> np.uint64(32)) - np.int64(keys[0] >> np.uint64(32)) + 1
+
+
+@part
+def locate_by_table(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
+    """As ``locate``, by a table of the places where the keys of each first half end, after a zero.
+
+    Precondition: there are keys. Cost: that of the keys, the ids between them, and a look-up for each probe.
+    """
+    least = np.int64(keys[0] >> np.uint64(32))
+    table = np.zeros(halves_between(keys) + 1, np.uint32)
+    for place in range(keys.size):
+        table[np.int64(keys[place] >> np.uint64(32)) - least + 1] = place + 1
+    last = np.uint32(0)
+    for entry in range(table.size):
+        last = max(last, table[entry])
+        table[entry] = last
+    total = 0
+    most = table.size - 1
+    for row in range(probes.size):
+        number = np.int64(probes[row]) - least
+        start: Place = 0 if number <= 0 else keys.size
+        end: Place = 0 if number < 0 else keys.size
+        if 0 <= number < most:
+            start = np.int64(table[number])
+            end = np.int64(table[number + 1])
+        starts[row] = start
+        counts[row] = end - start
+        total += counts[row]
+    return total
+
+
 @kernel_after(interim.locate)
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     """Find the run of keys whose first half is the probe, for every probe.
@@ -137,13 +173,13 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     Fills ``starts`` and ``counts`` (both of the length of ``probes``). Returns the sum of the counts.
     """
     size = keys.size
-    total = 0
+    if size > 0 and size + halves_between(keys) <= MAX_STEPS_TO_TABLE * probes.size:
+        return locate_by_table(keys, probes, starts, counts)
+    total, last, is_far = 0, np.uint32(0), False
     position: Place = 0
-    last = np.uint32(0)
     stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
     scans = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEPS_PER_DISTANCE
     far = PROBES_IN_LOCKSTEP if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
-    is_far = False
     targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     places = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     for row in range(probes.size):
