@@ -664,3 +664,26 @@ def test_destroy_takes_what_is_ours(tmp_path: Path) -> None:
     with pytest.raises(CorollaryError, match="is destroyed"):
         data.add(TRIPLE)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["empty", "notes.txt", "other"]
+
+
+def test_a_process_ends_while_a_thread_uses_the_connection(tmp_path: Path) -> None:
+    """It waits for the thread: SQLite would crash if its connection were closed in the middle of a call."""
+    code = """
+import sys, threading, time
+from corollary.store import CorollaryStore
+store = CorollaryStore(rules="none")
+store.open(sys.argv[1], create=True)
+folder = store.reasoner.versions.persistence()
+threading.excepthook = lambda _: None
+def write():
+    while True:
+        with folder._busy:
+            for statement in ("BEGIN", "CREATE TABLE t AS SELECT zeroblob(200000)", "ROLLBACK"):
+                folder._journal.run(statement)
+threading.Thread(target=write, daemon=True).start()
+time.sleep(0.3)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "store")], capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr

@@ -353,9 +353,13 @@ def opened(place: Path, rules: Program) -> CorollaryStore:
 
 
 def crash(store: CorollaryStore) -> None:
-    """Leave a folder as a process does that is killed."""
+    """Leave a folder as a process does that is killed, while no snapshot is being written.
+
+    A thread that writes one would go on, and use the connection while it is closed: SQLite may crash then.
+    """
     folder = store.reasoner.versions.persistence()
     assert isinstance(folder, Folder)
+    folder.settle()
     folder._journal.close()
     folder._lock.close()
 

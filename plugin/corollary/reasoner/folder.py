@@ -27,7 +27,7 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock, Thread, current_thread, get_ident
@@ -125,7 +125,8 @@ class Folder:
             self._lock = locked(place, is_shared=read_only, create=create and not read_only)
             finalize(self, unlock, self._lock, self._process)
             self._journal = Journal(place, read_only=read_only)
-            finalize(self, self._journal.close)  # a connection is a reference cycle: only gc would close it
+            # a connection is a reference cycle: only gc would close it
+            finalize(self, _close, self._journal, self._busy, self._process)
             try:
                 self._journal.begin(create=create)
             except BaseException:
@@ -600,3 +601,12 @@ def findings_in(place: Path, known: Written | None = None) -> list[str]:
         return reader._findings(known)
     finally:
         reader.close()
+
+
+def _close(journal: Journal, busy: AbstractContextManager[object], process: int) -> None:
+    """Close a connection when no thread uses it: at the exit of a process, one may write a snapshot.
+
+    Not so in a fork, where the thread that holds the lock is missing.
+    """
+    with busy if os.getpid() == process else nullcontext():
+        journal.close()
