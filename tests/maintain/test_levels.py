@@ -17,8 +17,8 @@ from tests.maintain.histories import History, assert_exact, histories, same_visi
 from tests.modules import kinds
 from tests.strategies import EXAMPLE, thorough
 
-from corollary.columns import NOTHING, Delta
-from corollary.evaluate import materialise
+from corollary.columns import NOTHING, Delta, TripleIndex
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.evaluate.precedence import Precedence
 from corollary.execute import next_join, run_plan
 from corollary.language import IRI, Literal, Program, parse_program
@@ -460,6 +460,27 @@ def test_types_that_strata_share_prove_facts_of_higher_levels() -> None:
     stays = facts("a p e, a p a") | {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))}
     before = stays | {(IRI(EXAMPLE + "e"), RDF_TYPE, IRI(EXAMPLE + "A"))}
     assert_exact([before, stays, before], program)
+
+
+def test_conclusions_of_new_facts_of_lower_layers_are_not_overdeleted() -> None:
+    """A rule of a stratum joins facts that go with new ones: its conclusions are not counted out."""
+    program = parse_program(
+        kinds.PREFIX
+        + """
+        [?x, :q, ?y] :- [?x, :p, ?y] .
+        :C[?y] :- [?x, :p, ?y] .
+        [?x, :s, ?y] :- [?x, :q, ?y], NOT [?y, :q, ?x] .
+        [?x, :s, ?z] :- [?x, :s, ?y], [?y, :s, ?z] .
+        [?x, :t, ?y] :- [?x, :s, ?y], :C[?y] .
+        """
+    )
+    history = [facts("a p b, d p e"), facts("c s a, d p a, d q e"), facts("a p b, d p e")]
+
+    def is_counted(result: MaterialisedView) -> bool:
+        counted = TripleIndex.from_columns(*result.index.columns(legal=False))
+        return len(result.index) == len(counted) and result.index.fact_count() == counted.fact_count()
+
+    assert_exact(history, program, also=is_counted)
 
 
 def test_the_modules_to_ask_are_kept_while_rules_and_schema_stay() -> None:

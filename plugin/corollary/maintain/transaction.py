@@ -27,7 +27,7 @@ from corollary.evaluate.precedence import Precedence
 from corollary.evaluate.rule_change import RuleChange
 from corollary.kernels.sorted import Keys
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS
-from corollary.maintain.layers import SCHEMA
+from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
 from corollary.maintain.stratum import LayerChange, changes_of_stratum
@@ -329,7 +329,8 @@ class _Transaction:
             return
         for facts in known:
             found -= facts
-        if not (self._rules_are_applied and self._modules[number].concludes_facts):
+        concludes_facts = self._rules_are_applied and self._modules[number].concludes_facts
+        if layer > DATA or not concludes_facts:  # lower layers may have new facts already
             compressed = found.compressed()
             found = compressed | ((found - compressed) & self._index)
         found = strategy.undecided(found) if found else found
