@@ -240,6 +240,8 @@ class MaintainedClosure:
         """Whether a dense R is closed anew, before it is sorted by objects after some such times."""
         is_kept = closed.is_compressed or closed.parts[0].has_by_object
         is_sorted = is_kept or self._times_closed >= TIMES_CLOSED_BEFORE_SORTING
+        if is_sorted and not is_kept:
+            _ = closed.parts[0].by_object  # it is made now, and kept
         self._times_closed = 0 if is_sorted else self._times_closed + 1
         return not is_sorted
 
