@@ -560,6 +560,8 @@ class Pairs:
 
         For few halves the order is not made at first: the keys beside them are looked for among all keys.
         """
+        if not halves.size:
+            return NO_KEYS
         is_short = self._by_object is None and MIN_KEYS_PER_HALF_LOOKED_FOR * halves.size <= self.keys.size
         if is_short and self._looks < MAX_LOOKS_BEFORE_SORTING:
             self._looks += 1
