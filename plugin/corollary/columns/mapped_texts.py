@@ -14,7 +14,7 @@ from corollary.columns.column_file import Column, ColumnFile, ColumnWriter
 from corollary.columns.tuning import SLOTS_AT_ONCE, SLOTS_PER_FIND
 from corollary.kernels.byte_texts import Bytes, Numbers, Places, Slots
 from corollary.kernels.tuning import TEXTS_PER_HEAD
-from corollary.terms.texts import ABSENT, Coded, Texts, TextTable, with_ending
+from corollary.terms.texts import ABSENT, Coded, Texts, TextTable, hash_of, with_ending
 
 
 def write_texts(file: ColumnWriter, name: str, table: TextTable, count: int) -> None:
@@ -111,7 +111,7 @@ class MappedTextTable(TextTable):
         if self._slots is not None or self._is_whole():
             return super().find(text)
         content = text.encode("utf-8", "surrogatepass")
-        return self._found(int(Texts.of_strings([text]).hashes[0]), content)
+        return self._found(hash_of(content), content)
 
     def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
         """As ``TextTable.look_up``. Few texts are found one by one: without a check of all slots."""

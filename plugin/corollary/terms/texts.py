@@ -107,7 +107,7 @@ class Texts:
         data: Bytes = np.frombuffer(text, np.uint8)
         length: Places = np.empty(1, np.int64)
         hashed: Hashes = np.empty(1, np.uint32)
-        length[0], hashed[0] = len(text), _hash_of(text)
+        length[0], hashed[0] = len(text), hash_of(text)
         return Texts(data, _ROW, length, data[:1], hashed, _ROW)
 
     @staticmethod
@@ -389,7 +389,7 @@ def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
     return larger
 
 
-def _hash_of(text: bytes | bytearray) -> int:
+def hash_of(text: bytes | bytearray) -> int:
     """The hash of one text, as the kernel ``hash_texts`` computes it, without arrays and machine code."""
     factor, bits = 0x9E3779B97F4A7C15, (1 << 64) - 1
     mixed, rest = len(text) * factor & bits, len(text) & ~7
