@@ -6,7 +6,7 @@ a source are copied to a target. The inclusion module and the cluster apply the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,6 +86,7 @@ class Inclusions:
     _targets: dict[int, Targets] = field(default_factory=dict, init=False, repr=False, compare=False)
     _sources: dict[int, Sequence[Source]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _ends: dict[int, Sequence[Source]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _copied: list[Set[int]] = field(default_factory=list, init=False, repr=False, compare=False)
     _least: dict[tuple[int, ...], tuple[int, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -101,6 +102,13 @@ class Inclusions:
     def __len__(self) -> int:
         size = self.classes.keys.size + self.properties.keys.size + self.inverses.keys.size
         return size + self.domains.keys.size + self.ranges.keys.size
+
+    def copied(self) -> Set[int]:
+        """The properties that have targets, looked up once."""
+        if not self._copied:
+            _, *kinds = self.kinds
+            self._copied.append({name for kind in kinds for name in kind.distinct_firsts().tolist()})
+        return self._copied[0]
 
     def targets(self, predicate: int) -> Targets:
         """The targets of a property, looked up once."""

@@ -33,8 +33,18 @@ from corollary.closure.copy_index import CopyIndex, facts_with_copies
 from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.numbering import number_keys
-from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, among, distinct, firsts, pack, seconds
-from corollary.columns.relation import COPIES, EMPTY
+from corollary.columns.pairs import (
+    NO_KEYS,
+    NO_PAIRS,
+    Pairs,
+    among,
+    distinct,
+    firsts,
+    pack,
+    seconds,
+    sorted_unique,
+)
+from corollary.columns.relation import COPIES
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
@@ -217,7 +227,7 @@ class Equality(Module):
             ):
                 small.append(predicate)
             elif predicate != self._same:
-                self._include(found, predicate, self._with_terms(relation, terms))
+                self._include(found, predicate, sorted_unique(self._with_terms(relation, terms)))
         if small:
             sizes = [len(facts.relation(predicate)) for predicate in small]
             keys = np.concatenate([facts.keys(predicate) for predicate in small])
@@ -232,9 +242,10 @@ class Equality(Module):
 
     @staticmethod
     def _include(found: dict[int, Relation], predicate: int, keys: Keys) -> None:
-        """Add facts in any order to those found."""
+        """Add facts to those found. Precondition: ``keys`` sorted and unique."""
         if keys.size:
-            found[predicate] = found.get(predicate, EMPTY).plus(Pairs.of(keys).keys)
+            known = found.get(predicate)
+            found[predicate] = Relation(Pairs(keys)) if known is None else known.plus(keys)
 
     def _with_terms(self, relation: Relation, terms: Column) -> Keys:
         """The facts of a relation with some terms (ascending) at places where terms are replaced."""
@@ -275,7 +286,12 @@ class Equality(Module):
         rows, first, second = rows[replaced], first[replaced], second[replaced]
         steps, others = subjects.members(first)
         more, values = objects.members(second[steps])
-        for predicate, part in grouped(names[rows[steps[more]]], pack(others[more], values)):
+        copied, keys = names[rows[steps[more]]], pack(others[more], values)
+        order = np.lexsort((keys, copied))  # together, because each part is sorted else
+        copied, keys = copied[order], keys[order]
+        is_new = np.ones(keys.size, np.bool_)
+        is_new[1:] = (keys[1:] != keys[:-1]) | (copied[1:] != copied[:-1])
+        for predicate, part in grouped(copied[is_new], keys[is_new]):
             candidates.setdefault(predicate, []).append(part)
         whole: list[int] = names[~is_small].tolist()
         return whole

@@ -461,7 +461,10 @@ class Inclusion(Module):
         if not len(included):
             return
         inverses = _inverse_predicates(included, facts) if included.inverses.keys.size else {}
+        copied = included.copied()
         for source, relation in facts.all_relations():
+            if source not in copied:
+                continue
             targets = included.targets(source)
             other = inverses.get(source)
             for copies, inverse in ((targets.properties, False), (targets.inverses, True)):
