@@ -106,7 +106,10 @@ class Prover:
                     news.pop(number, None)
                 elif number in news and not waits:
                     heappush(turns, number)
-            elif REDERIVED_PER_PROPAGATED * len(returned := news.pop(number)) > len(checked):
+            elif (
+                REDERIVED_PER_PROPAGATED * len(returned := news.pop(number)) > len(checked)
+                and not module.closes_premises
+            ):
                 derived = module.rederive(checked, self.proved)
             else:
                 derived = module.propagate_proved(self.proved, returned, checked)
