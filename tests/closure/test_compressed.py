@@ -89,6 +89,8 @@ def test_it_reads_as_a_listed_relation(
     assert_same(found.inverse(), {(o, s) for s, o in facts})
     asked = sorted(probes | facts)
     assert found.contains(packed(asked)).tolist() == [fact in facts for fact in asked]
+    rows = [np.array([fact[end] for fact in asked], np.uint32) for end in (0, 1)]
+    assert found.contains_rows(*rows).tolist() == [fact in facts for fact in asked]
     starting = unpacked(found.starting(column(sorted(starts))))
     assert starting == sorted(fact for fact in facts if fact[0] in starts)
 

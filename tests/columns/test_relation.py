@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.columns.drawn import IDS, Pair, column, packed, pairs, sets_of_pairs, sorted_keys, unpacked
 from tests.strategies import examples
 
+from corollary.columns import relation as relations
 from corollary.columns.pairs import Pairs
 from corollary.columns.relation import EMPTY, Relation
 from corollary.columns.tuning import MAX_COPIES_PER_BASE, MIN_BASE_PER_OVERLAY
@@ -216,6 +217,25 @@ def test_the_overlay_is_folded_when_much_was_copied() -> None:
     ]
     assert copied <= MAX_COPIES_PER_BASE * size * len(bases)
     assert len(bases) <= 1 + size / np.sqrt(2 * MAX_COPIES_PER_BASE * size)
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+@given(large_sets, sets_of_pairs, sets_of_pairs, st.lists(st.integers(0, 21), min_size=1, max_size=3))
+def test_rows_of_few_objects(
+    is_sorted: bool, base: frozenset[Pair], new: frozenset[Pair], lost: frozenset[Pair], objects: list[int]
+) -> None:
+    """They are looked up by object, if that order exists, as by subject, whatever the overlay has."""
+    pairs_of_base = Pairs(sorted_keys(base))
+    if is_sorted:
+        assert pairs_of_base.by_object.size
+    removed = frozenset([*sorted(base)[:3], *(base & lost)])
+    relation = Relation(pairs_of_base, Pairs(sorted_keys(new - base)), Pairs(sorted_keys(removed)))
+    subjects = column((*range(22), *IDS, *(subject for subject, _ in sorted(new)), 7))
+    rows = [(int(subject), value) for value in objects for subject in subjects.tolist()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relations, "MIN_ROWS_TURNED", 1)
+        found = relation.contains_rows(*(column([row[end] for row in rows]) for end in (0, 1)))
+    assert found.tolist() == [row in (base | new) - removed for row in rows]
 
 
 def test_some_subjects() -> None:

@@ -228,6 +228,28 @@ def test_hopeless_candidates_are_not_searched_for(
     assert max(searched) <= 2
 
 
+def test_types_are_searched_for_once(few_are_many: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """x a A is no conclusion of a rule: B[x], which it leads to, is searched for together with B[y]."""
+    program = """
+        :B[?x] :- :A[?x] .
+        :B[?x] :- [?x, :p, ?y], :C[?y] .
+        :C[?x] :- [?x, :p, ?y], :B[?y] .
+    """
+    searched: list[int] = []
+    search = Prover.unproved
+
+    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        searched.append(len(candidates))
+        return search(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", noted)
+    types = {(IRI(EXAMPLE + s), RDF_TYPE, IRI(EXAMPLE + c)) for s, c in ("xA", "zC", "uA")}
+    before = facts("y p z, w p u") | types
+    left = before - facts("y p z") - {(IRI(EXAMPLE + "x"), RDF_TYPE, IRI(EXAMPLE + "A"))}
+    assert_exact([before, left], parse_program(kinds.PREFIX + program))
+    assert set(searched) == {2}
+
+
 @pytest.mark.parametrize("many", [1, MIN_CANDIDATES_TO_SIFT])
 def test_candidates_that_were_proved_meanwhile(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
     """E[y], a candidate, loses another derivation together with D[z], and is seen to follow from y s o."""

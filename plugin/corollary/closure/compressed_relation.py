@@ -203,6 +203,14 @@ class CompressedRelation(Relation):
             found |= self._beside.contains(keys)
         return found
 
+    def common(self, keys: Keys) -> Keys:
+        """As ``Relation.common``."""
+        return keys[self.contains(keys)]
+
+    def contains_rows(self, subjects: Column, objects: Column) -> Mask:
+        """As ``Relation.contains_rows``."""
+        return self.contains(pack(subjects, objects))
+
     def pairs(self) -> Pairs:
         """All facts, listed. Warns if they are many."""
         announce(len(self))

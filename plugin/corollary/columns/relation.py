@@ -41,7 +41,13 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.columns.pairs_below import PairsBelow
-from corollary.columns.tuning import KEYS_PER_STEP, MAX_COPIES_PER_BASE, MIN_BASE_PER_OVERLAY
+from corollary.columns.tuning import (
+    KEYS_PER_STEP,
+    MAX_COPIES_PER_BASE,
+    MIN_BASE_PER_OVERLAY,
+    MIN_RATIO_TURNED,
+    MIN_ROWS_TURNED,
+)
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
 
@@ -219,10 +225,31 @@ class Relation:
             return found
         return contains(base.keys_around(keys), keys, added.keys, removed.keys)
 
+    def contains_rows(self, subjects: Column, objects: Column) -> Mask:
+        """A mask of the rows that are facts (subject, object).
+
+        Rows with few objects, such as types by few classes, are looked up by object, if that order exists:
+        the facts of one object lie together.
+        """
+        base, added, removed = self._parts
+        if not (type(base) is Pairs and base.has_by_object and _change_less(objects, subjects)):
+            return self.contains(pack(subjects, objects))
+        found = contains(base.by_object, pack(objects, subjects), NO_KEYS, removed.by_object)
+        if added.keys.size:
+            rows = (~found).nonzero()[0]
+            found[rows] = contains(added.keys, pack(subjects[rows], objects[rows]))
+        return found
+
     def common(self, keys: Keys) -> Keys:
-        """The packed facts that are present, in the order of ``keys``."""
+        """The packed facts that are present, in the order of ``keys``.
+
+        Facts that were removed lately are left out first: they are few, and near each other.
+        """
         if keys.size == 1:
             return keys if self.has_key(int(keys[0])) else NO_KEYS
+        removed = self._parts[2].keys
+        if removed.size:
+            keys = keys[~contains(removed, keys)]
         return keys[self.contains(keys)]
 
     def pairs(self) -> Pairs:
@@ -527,6 +554,14 @@ class OverlaidRuns(NamedTuple):
                 rows = np.concatenate((rows, more[kept]))
                 values = np.concatenate((values, added[kept]))
         return rows, values
+
+
+def _change_less(column: Column, other: Column) -> bool:
+    """Whether a column of many rows changes much less often from row to row than another one."""
+    if column.size < MIN_ROWS_TURNED:
+        return False
+    changes, others = (np.count_nonzero(values[1:] != values[:-1]) for values in (column, other))
+    return bool(MIN_RATIO_TURNED * changes < others)
 
 
 def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:

@@ -183,7 +183,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
         if not relation.size:
             continue
         if s is not None and o is not None:
-            found.append(rows[relation.contains(pack(s[rows], o[rows]))])
+            found.append(rows[relation.contains_rows(s[rows], o[rows])])
             continue
         if s is not None:
             matches, value = relation.objects_of(s[rows])
@@ -271,7 +271,7 @@ def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
     if s not in batch.columns and o not in batch.columns:
         return product(batch, _scan(s, relation, o))
     if batch.knows(s) and batch.knows(o):
-        return batch.take(relation.contains(pack(batch.column(s), batch.column(o))))
+        return batch.take(relation.contains_rows(batch.column(s), batch.column(o)))
     is_forward = s in batch.columns
     matches_of = relation.objects_of if is_forward else relation.subjects_of
     rows, values = matches_of(batch.columns[s if is_forward else o])

@@ -26,6 +26,7 @@ import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
+    NO_KEYS,
     Pairs,
     among,
     contains,
@@ -34,6 +35,7 @@ from corollary.columns.pairs import (
     distinct_of_sorted,
     firsts,
     follow,
+    gathered,
     pack,
     seconds,
     spans,
@@ -251,11 +253,14 @@ class Inclusion(Module):
         together: dict[tuple[int, ...], list[Column]] = {}
         for end, terms in ends.items():
             together.setdefault(least[end], []).append(terms)
+        pairs = [_all_pairs(_united(columns), classes) for classes, columns in together.items()]
+        types = gathered(pairs) if pairs else NO_KEYS
+        left = types[~self._follow_from_types(types, proved)]
         open_: dict[tuple[int, ...], Column] = {}
-        for classes, columns in together.items():
-            types = _all_pairs(_united(columns), classes)
-            open_[classes] = distinct_of_sorted(firsts(types[~self._follow_from_types(types, proved)]))
-        return {end: terms[among(terms, open_[least[end]])] for end, terms in ends.items()}
+        for classes in together:
+            is_of_these = among(seconds(left), np.array(sorted(classes), np.uint32))
+            open_[classes] = distinct_of_sorted(firsts(left[is_of_these]))
+        return {end: (some := open_[least[end]])[among(some, terms)] for end, terms in ends.items()}
 
     def _classes_of(self, end: End) -> tuple[int, ...]:
         """The domains of a property, or its ranges."""

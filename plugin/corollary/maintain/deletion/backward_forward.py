@@ -102,8 +102,10 @@ class BackwardForwardLayer:
         self._settled = 0
         self._closed: set[int] = set()
         self._may_be_proved = False  # whether some candidates may be, before they are decided
-        self._hopeless: Delta = NOTHING
         self._sifts = False
+        self._hopeless: Delta = NOTHING  # what ``postponed`` found out about candidates to decide now
+        self._types: Delta = NOTHING
+        self._lost: Delta = NOTHING
 
     def may_postpone(self, candidates: Delta) -> bool:
         """If they are many, or once they were, in this layer."""
@@ -111,30 +113,37 @@ class BackwardForwardLayer:
         return self._sifts and self.order is not None
 
     def postponed(self, candidates: Delta) -> Delta:
-        """Of many candidates to search for, those that an instance over I still derives.
+        """Of many candidates to search for, all but those that are seen to have no proof.
 
-        The others are *hopeless*: deleted without a search. So are facts that lose their last instance by
-        that, and so on; the search is left for the rest, and done once. Only predicates are sifted that
-        modules without state derive: for closed relations, whether paths are left is a search of its own.
-        Most types follow from others in one step, and are not sifted: that would look at them twice.
+        These are *hopeless*: types of classes that no rule concludes, facts of lost literals, and facts that
+        no instance over I derives. They are deleted without a search. So are facts that lose their last
+        instance by that, and so on; the search is left for the rest, and done once. For instances only
+        predicates are sifted that modules without state derive: for closed relations, whether paths are left
+        is a search of its own. Most types follow from others in one step: that would look at them twice.
         """
         order = self.order
         if order is None or not self.may_postpone(candidates):
             return NOTHING
-        searched = candidates.only(
-            lambda p: p in order.recursive and p not in order.alone and not self._is_decided_in_one_step(p)
-        )
+        searched = candidates.only(lambda predicate: self._may_wait(order, predicate))
         hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
         for module in self._routes.deriving(hopeless):
             if hopeless and not module.keeps_state:
                 check()
                 hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
-        self._hopeless = hopeless
-        return searched - hopeless
+        searched -= hopeless
+        types = order.classes.no_conclusions(candidates, self._work.index)
+        lost = self._of_lost_literals(searched - types)
+        self._hopeless, self._types, self._lost = hopeless, types, lost
+        return searched - types - lost
+
+    def _may_wait(self, order: Precedence, predicate: int) -> bool:
+        """Whether candidates of a predicate are searched for, and may be more when others are decided."""
+        is_alone = predicate in order.alone and predicate != order.classes.rdf_type
+        return predicate in order.recursive and not is_alone and not self._is_decided_in_one_step(predicate)
 
     def _is_sifted(self, order: Precedence, predicate: int) -> bool:
         """Whether only modules without state derive facts of a predicate."""
-        names = order.modules_deriving(predicate)
+        names = frozenset[str]() if predicate in order.alone else order.modules_deriving(predicate)
         return bool(names) and not any(m.keeps_state for m in self._modules if m.name in names)
 
     def undecided(self, candidates: Delta) -> Delta:
@@ -164,7 +173,10 @@ class BackwardForwardLayer:
         if not self._routes.deriving(candidates):
             return candidates
         self._settle(order, order.level(candidates.all_predicates()[0]))
-        found = order.classes.no_conclusions(candidates, self._work.index)
+        if self._sifts:
+            found = self._types & candidates
+        else:
+            found = order.classes.no_conclusions(candidates, self._work.index)
         if found and not (candidates := candidates - found):
             return found
         plain = candidates.only(self._is_decided_in_one_step)
@@ -355,7 +367,8 @@ class BackwardForwardLayer:
 
     def _of_lost_literals(self, wanted: Delta) -> Delta:
         """See ``lost_literals``; none if rules introduce literals."""
-        found, routes = of_lost_literals(wanted, self._work.request.explicit), self._routes
+        known, routes = self._lost & wanted, self._routes
+        found = of_lost_literals(wanted - known, self._work.request.explicit)
         if found and routes.introduce_literals is None:
             routes.introduce_literals = introduce_literals(self._work.engine.compiled.rules)
-        return NOTHING if routes.introduce_literals else found
+        return known if routes.introduce_literals else known | found
