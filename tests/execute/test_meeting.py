@@ -11,7 +11,7 @@ from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import Pairs, pack
 from corollary.execute import meeting
 from corollary.execute.batches import Batch, join
-from corollary.execute.meeting import join_both
+from corollary.execute.meeting import join_both, lists_more
 from corollary.kernels.sorted import Keys
 from corollary.plan.steps import Age, Join
 from corollary.program.compile import Atom
@@ -26,7 +26,8 @@ Pair = tuple[int, int]
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No batch is too small, no join returns too few rows, and any relation may be sorted by object."""
+    """No batch is too small, no join has too few rows, no overlay too many, and any order may be made."""
+    monkeypatch.setattr(meeting, "lists_more", lambda side, rows: False)
     monkeypatch.setattr(meeting, "MIN_ROWS_TO_MEET", 1)
     monkeypatch.setattr(meeting, "MIN_FANOUT_TO_MEET", 0)
     monkeypatch.setattr(meeting, "MAX_FACTS_SORTED_PER_ROW", 1 << 20)
@@ -105,6 +106,20 @@ def test_joins_that_do_not_meet() -> None:
     assert join_both(batch, Join(Atom(X, ONE, Z), ALL), Join(Atom(Y, OTHER, Z), ALL), facts) is None
     mixed = Batch(2, batch.columns | {P: np.array([ONE, OTHER], np.uint32)})
     assert join_both(mixed, first, Join(Atom(Y, P, Z), ALL), facts) is None
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_rows_of_a_large_overlay_are_not_listed(monkeypatch: pytest.MonkeyPatch, inverse: bool) -> None:
+    """Each 1 has two :ONE, and 7 has twenty :OTHER, or is that of twenty: just now, as the overlay says."""
+    monkeypatch.setattr(meeting, "lists_more", lists_more)
+    one, none = Relation(Pairs(keys(frozenset({(1, 2), (1, 3)})))), frozenset[Pair]()
+    many = overlaid(none, frozenset((7, n) if not inverse else (n, 7) for n in range(20)), none)
+    assert len(many.parts[1]) == 20
+    facts = {ALL: TripleIndex({ONE: one, OTHER: many})}
+    first, atom = Join(Atom(X, ONE, Y), ALL), Atom(Y, OTHER, Z) if inverse else Atom(Z, OTHER, Y)
+    assert join_both(batch_of([(1, 7), (1, 7)]), first, Join(atom, ALL), facts) is None
+    found = join_both(batch_of([(1, 8), (1, 8)]), first, Join(atom, ALL), facts)
+    assert found is not None and not found.size
 
 
 def test_an_order_that_would_take_long_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:

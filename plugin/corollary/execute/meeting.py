@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from corollary.columns import Relation, TripleIndex
+from corollary.columns.pairs import counts as count_keys
 from corollary.execute.batches import Batch
 from corollary.execute.tuning import (
     MAX_FACTS_SORTED_PER_ROW,
@@ -20,6 +21,7 @@ from corollary.execute.tuning import (
     MIN_ROWS_TO_MEET,
     ROWS_SAMPLED,
 )
+from corollary.kernels.sorted import Column
 from corollary.plan.steps import Age, Join, Step
 
 
@@ -27,7 +29,8 @@ def join_both(batch: Batch, first: Step, second: Step, facts: Mapping[Age, Tripl
     """The batch joined with two atoms that bind the same variable; None if each is to be joined alone.
 
     So it is if an atom has other open terms, or several predicates, if the first join returns few rows for
-    each one of the batch, or if an order of a relation that is needed does not exist yet.
+    each one of the batch, or fewer than the second overlay, or if an order of a relation that is needed does
+    not exist yet.
     """
     if batch.size < MIN_ROWS_TO_MEET or not (isinstance(first, Join) and isinstance(second, Join)):
         return None
@@ -48,13 +51,26 @@ def join_both(batch: Batch, first: Step, second: Step, facts: Mapping[Age, Tripl
     relation, column, inverse = sides[0]
     sample = column[:: max(1, batch.size // ROWS_SAMPLED)]
     counts = relation.object_counts(sample) if inverse else relation.subject_counts(sample)
-    if int(counts.sum()) < MIN_FANOUT_TO_MEET * sample.size:
+    if int(counts.sum()) < MIN_FANOUT_TO_MEET * sample.size or lists_more(sides[1], int(counts.sum())):
         return None
     one, other = (relation.runs(ends, inverse=inverse) for relation, ends, inverse in sides)
     rows, values = one.common(other)
     extended = batch.take(rows)
     extended.columns[variable] = values
     return extended
+
+
+def lists_more(side: tuple[Relation, Column, bool], rows: int) -> bool:
+    """Whether a side has more than some rows in its overlay, for a sample of its ends.
+
+    All rows of an overlay are listed. Example: thousands of types by one class that were proved just now.
+    """
+    relation, column, inverse = side
+    added = relation.parts[1]
+    if not len(added):
+        return False
+    sample = column[:: max(1, column.size // ROWS_SAMPLED)]
+    return int(count_keys(added.by_object if inverse else added.keys, sample).sum()) > rows
 
 
 def is_sorted_soon(relation: Relation, rows: int) -> bool:
