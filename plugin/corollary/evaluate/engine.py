@@ -123,6 +123,7 @@ class Engine:
         self._adding: list[Module] = []
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
+        self._known_guards: tuple[Guards, int, Delta] | None = None
         self.schema_proof = KnownSchemaProof()
         index = (explicit if closed is None else closed).snapshot()
         stated: Candidates = {}
@@ -182,10 +183,20 @@ class Engine:
         self.fixpoint.run(self._take_new_rules, waiting)
         self.schema_depends_on_data |= self._closes_schema()
 
+    def guards(self, facts: TripleIndex) -> Delta:
+        """The schema facts of ``facts``: the index of the fixpoint, or an earlier snapshot of it.
+
+        The same object until facts come or go that may be schema.
+        """
+        schema, known = self.schema, self._known_guards
+        if known is None or known[0] is not schema or known[1] != facts.schema_changes:
+            known = self._known_guards = schema, facts.schema_changes, schema.of(facts)
+        return known[2]
+
     def precedence(self, facts: TripleIndex) -> Precedence:
         """The precedence of predicates over ``facts``. Cached until rules, guards or predicates change."""
         known, assignments = self._precedence, self.assignments
-        guards = self.schema.of(facts)
+        guards = self.guards(facts)
         if known is None or not known.holds_for(assignments, guards, facts):
             rows, schema = tables(self.context, facts), self.schema.predicates
             closing = {module.name for module in self._modules.modules if module.closes_premises}
@@ -382,10 +393,16 @@ class Engine:
             self._review()
             self._place_modules()
 
-    def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
-        """Set ``schema_depends_on_data`` if a module that is not of the schema derived schema facts."""
-        if not self.schema_depends_on_data and origin not in self.schema_modules:
-            self.schema_depends_on_data = self.schema.has_part_of(predicate, new)
+    def _watch(self, origin: Module | None, predicate: int, facts: Pairs) -> None:
+        """Count changes of facts that may be schema.
+
+        Set ``schema_depends_on_data`` if a module that is not of the schema derived schema facts.
+        """
+        if not self.schema.may_have(predicate, facts):
+            return
+        self.fixpoint.index.schema_changes += 1
+        if not (self.schema_depends_on_data or origin is None or origin in self.schema_modules):
+            self.schema_depends_on_data = self.schema.has_part_of(predicate, facts)
 
     def _closes_schema(self) -> bool:
         """Whether facts, rather than rules, let a module close a predicate of the schema."""

@@ -147,7 +147,8 @@ class Workspace:
             proved.add_all(self.concluded[layer] - proved)
         if with_schema and layer == DATA:
             proved.share(schema.predicates, self.index)
-            self.engine.with_schema_types.add(schema.types_among(self.index), proved)
+            types = self.engine.guards(self.index).only(self.engine.compiled.rdf_type.__eq__)
+            self.engine.with_schema_types.add(types, proved)
         return proved
 
     def _may_rederive(self, module: Module, number: int, deleted: Delta) -> bool:
