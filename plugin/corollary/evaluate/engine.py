@@ -75,15 +75,16 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
-    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``routes``
-    what searches for proofs have looked up (``maintain.deletion.routes``). ``with_axioms`` and
-    ``with_schema_types`` make the facts that are proved when data is followed.
+    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``layers`` are
+    those of that transaction, ``routes`` what searches for proofs have looked up (``maintain.deletion``).
+    ``with_axioms`` and ``with_schema_types`` make the facts that are proved when data is followed.
     ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
     remembered: object = None
+    layers: object = None
     routes: object = None
 
     def __init__(
@@ -406,9 +407,11 @@ class Engine:
 
     def _closes_schema(self) -> bool:
         """Whether facts, rather than rules, let a module close a predicate of the schema."""
-        schema, rdf_type = self.schema.predicates, self.compiled.rdf_type
-        closed = (module.closed_by_facts for module in self._closing)
-        return any(rdf_type in names or not schema.isdisjoint(names) for names in closed)
+        for module in self._closing:
+            names = module.closed_by_facts
+            if self.compiled.rdf_type in names or not self.schema.predicates.isdisjoint(names):
+                return True
+        return False
 
     # Restoring
 

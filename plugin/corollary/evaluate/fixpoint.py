@@ -192,8 +192,9 @@ class Fixpoint:
         for predicate, relation in facts.all_relations():
             silent = NO_NAMES if order is None else order.modules_silent_on(predicate)
             for position, objects in self._readers(predicate):
-                is_read = objects is None or has_any(relation, objects)
-                if is_read and self.modules[position].name not in silent:
+                if self.modules[position].name in silent:
+                    continue
+                if objects is None or has_any(relation, objects):
                     found.setdefault(position, {})[predicate] = relation
         ignoring = found.keys() & self._ignoring
         terms = facts.few_terms(MAX_FACTS_ROUTED) if ignoring else None

@@ -56,7 +56,7 @@ class Workspace:
         self.modules = engine.fixpoint.modules
         self.index = engine.fixpoint.index
         self.before = before
-        self.layers = Layers(engine, start.strata)
+        self.layers = Layers.by(engine, start.strata)
         self.deleted = NOTHING
         self.concluded: dict[int, Delta] = {}
         self._candidates: dict[int, Delta] = {}  # by layer, if it has any
