@@ -75,8 +75,8 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
-    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``layers`` are
-    those of that transaction, ``routes`` what searches for proofs have looked up (``maintain.deletion``).
+    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``layers``
+    are those of that transaction, ``routes`` what searches for proofs have looked up (``maintain.deletion``).
     ``with_axioms`` and ``with_schema_types`` make the facts that are proved when data is followed.
     ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.

@@ -145,7 +145,7 @@ class KnownPrecedence:
         return (
             (self.predicates >= facts.known_predicates or self.predicates.issuperset(facts.all_predicates()))
             and self.assignments == tuple(assignments)
-            and (self.guards is guards or self.guards.is_as(guards) or (len(self.guards) == len(guards) and not self.guards - guards))
+            and (self.guards.is_as(guards) or (len(self.guards) == len(guards) and not self.guards - guards))
         )
 
 

@@ -243,7 +243,8 @@ class _Transaction:
                 for number, facts in named.items():
                     now[number] = decided = self._decided(facts, candidates)
                     named[number] = NOTHING if decided is facts else facts - decided
-                known[0] = deleted = deleted | self._apply_deletions(layer, now, candidates, strategy, deleted)
+                lost = self._apply_deletions(layer, now, candidates, strategy, deleted)
+                known[0] = deleted = deleted | lost
             if strata and any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
             for number in sorted(self._pending):

@@ -95,7 +95,7 @@ class Guards:
 
     def may_have(self, predicate: int, facts: Pairs) -> bool:
         """Whether some of the facts of a predicate may be guards. False only if none is. Cost: O(1)."""
-        if predicate in self.predicates or predicate != self._rdf_type:
+        if predicate != self._rdf_type or predicate in self.predicates:
             return predicate in self.predicates
         if self.has_any_class or len(facts) > MAX_FACTS_ONE_BY_ONE:
             return True
