@@ -86,6 +86,7 @@ class Engine:
     remembered: object = None
     layers: object = None
     routes: object = None
+    _known_guards: tuple[Guards, int, Delta] | None = None
 
     def __init__(
         self,
@@ -124,7 +125,6 @@ class Engine:
         self._adding: list[Module] = []
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
-        self._known_guards: tuple[Guards, int, Delta] | None = None
         self.schema_proof = KnownSchemaProof()
         index = (explicit if closed is None else closed).snapshot()
         stated: Candidates = {}
