@@ -166,12 +166,14 @@ def apart(index: TripleIndex) -> TripleIndex:
 def assert_state(
     result: MaterialisedView, report: Report, explicit: frozenset[Fact], wanted: set[Fact], agree: Agreement
 ) -> None:
-    """Facts, which of them are explicit, both orders of every relation, and both directories."""
+    """Facts, which of them are explicit, and schema, both orders of every relation, and both directories."""
     index = apart(result.index)
     found = facts_of(index.columns(legal=False), result.dictionary)
     assert agree(found, wanted), f"{found - wanted} too many, {wanted - found} missing\n{report}"
     assert facts_of(result.explicit.columns(legal=False), result.dictionary) == explicit, report
     assert result.index.fact_count() == len(found), report
+    guards, kept = result.engine.schema.of(index), result.engine.guards(result.index)
+    assert not guards - kept and not kept - guards, report
     for relations in index.relations(), result.explicit.relations():
         for _, there in relations:
             pairs = there.pairs()

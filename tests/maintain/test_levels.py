@@ -331,6 +331,23 @@ def test_modules_without_an_edge_from_a_predicate_do_not_receive_its_deletions()
     assert found == {"p": {"inclusion"}, "q": set(), "r": {"rules"}, "s": set(), "t": {"rules"}}
 
 
+def test_schema_facts_are_looked_up_again_when_some_come_or_go() -> None:
+    dictionary, rules = TermDictionary(), load_profile("owl2rl")
+    functional = (IRI(EXAMPLE + "p"), RDF_TYPE, IRI(OWL + "FunctionalProperty"))
+    a_type = (IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))
+    steps = [facts("a p b"), facts("a p b") | {a_type}, facts("a p b") | {a_type, functional}]
+    before, seen = frozenset(steps[0]), []
+    result = materialise(load(before, dictionary), rules, dictionary)
+    for after in (*steps, steps[1], steps[0]):
+        removed, added = (Delta.of(load(part, dictionary)) for part in (before - after, after - before))
+        result, _ = maintain(result, load(after, dictionary), removed, added)
+        before = frozenset(after)
+        seen.append(result.engine.guards(result.index))
+    assert seen[1] is seen[0], "data alone changed"
+    assert [len(guards) - len(seen[0]) for guards in seen[2:4]] == [1, 0]
+    assert seen[4] is seen[3]
+
+
 def test_a_rule_that_comes_to_life_again_is_followed() -> None:
     """While no fact of ``q`` is left, the order is that of the facts before."""
     program = parse_program(kinds.PREFIX + "[?x, :r, ?y] :- [?x, :p, ?y], [?x, :q, ?y] .")

@@ -100,10 +100,17 @@ class Delta(TripleIndex):
             return self
         return _shared({predicate: self._relations[predicate] for predicate in wanted}) if wanted else NOTHING
 
+    def beside(self, other: Delta) -> Delta:
+        """The facts of those predicates of which the other one has facts."""
+        found = {p: relation for p, relation in self._relations.items() if p in other._relations}
+        return self if len(found) == len(self._relations) else _shared(found) if found else NOTHING
+
     def compressed(self) -> Delta:
         """The facts of the compressed relations."""
-        found = {p: relation for p, relation in self._relations.items() if relation.is_compressed}
-        return _shared(found) if found else NOTHING
+        for relation in self._relations.values():
+            if relation.is_compressed:
+                return _shared({p: part for p, part in self._relations.items() if part.is_compressed})
+        return NOTHING
 
     def is_as(self, other: Delta) -> bool:
         """Whether both have the same relations: as objects, not by their facts."""
@@ -198,8 +205,8 @@ class KnownUnions:
 
     def add(self, more: TripleIndex, into: TripleIndex) -> None:
         """Add facts, some of which may be present, to an index."""
-        for predicate in more.all_predicates():
-            mine, others = into.relation(predicate), more.relation(predicate)
+        for predicate, others in more.all_relations():
+            mine = into.relation(predicate)
             known = self._known.get(predicate)
             if known is not None and known[0] is mine and known[1] is others:
                 into.replace(predicate, known[2], known[3])

@@ -246,10 +246,11 @@ def union(left: Keys, right: Keys) -> Keys:
     found: Keys = np.empty(left.size + right.size, np.uint64)
     if right.size > 1:
         return _of_two(left, right, found, union_kernel, is_union=True)
-    place = int(left.searchsorted(right)[0])  # most changes are of one fact
-    if place < left.size and left[place] == right[0]:
+    view, key, into = left.data, right.item(), found.data  # most changes are of one fact
+    place = bisect_left(view, key)
+    if place < left.size and view[place] == key:
         return left
-    found[:place], found[place], found[place + 1 :] = left[:place], right[0], left[place:]
+    into[:place], into[place], into[place + 1 :] = view[:place], key, view[place:]
     return found
 
 

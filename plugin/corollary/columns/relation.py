@@ -174,7 +174,9 @@ class Relation:
             from_added = Pairs(intersection(keys, added.keys))
             added, from_base = added.minus(from_added), lost.minus(from_added)
         relation = Relation(base, added, removed.plus(from_base), self._copied)
-        if self._legal >= 0:
+        if self._legal == self.size:  # of most relations
+            relation._legal = relation.size
+        elif self._legal >= 0:
             relation._legal = self._legal - lost.count_below(FIRST_LITERAL_KEY)
         relation._has_literals = self._has_literals
         return relation

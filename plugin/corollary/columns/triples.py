@@ -64,6 +64,8 @@ class TripleIndex:
     _looked_up = 0  # relations, for facts of one term
     _known: frozenset[int] = frozenset()
     _most_ends = (0, (1, 1))  # of how many facts, and what ``most_ends`` returns for them
+    schema_changes = 0
+    """How often facts came or went that may be schema: an engine counts them. Snapshots keep the number."""
     complete: frozenset[int] = frozenset()
     """The predicates of which a deletion strategy knows that all facts that stay are here."""
 

@@ -75,16 +75,18 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
-    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``routes``
-    what searches for proofs have looked up (``maintain.deletion.routes``). ``with_axioms`` and
-    ``with_schema_types`` make the facts that are proved when data is followed.
+    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one, ``layers``
+    are those of that transaction, ``routes`` what searches for proofs have looked up (``maintain.deletion``).
+    ``with_axioms`` and ``with_schema_types`` make the facts that are proved when data is followed.
     ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
     remembered: object = None
+    layers: object = None
     routes: object = None
+    _known_guards: tuple[Guards, int, Delta] | None = None
 
     def __init__(
         self,
@@ -182,10 +184,20 @@ class Engine:
         self.fixpoint.run(self._take_new_rules, waiting)
         self.schema_depends_on_data |= self._closes_schema()
 
+    def guards(self, facts: TripleIndex) -> Delta:
+        """The schema facts of ``facts``: the index of the fixpoint, or an earlier snapshot of it.
+
+        The same object until facts come or go that may be schema.
+        """
+        schema, known = self.schema, self._known_guards
+        if known is None or known[0] is not schema or known[1] != facts.schema_changes:
+            known = self._known_guards = schema, facts.schema_changes, schema.of(facts)
+        return known[2]
+
     def precedence(self, facts: TripleIndex) -> Precedence:
         """The precedence of predicates over ``facts``. Cached until rules, guards or predicates change."""
         known, assignments = self._precedence, self.assignments
-        guards = self.schema.of(facts)
+        guards = self.guards(facts)
         if known is None or not known.holds_for(assignments, guards, facts):
             rows, schema = tables(self.context, facts), self.schema.predicates
             closing = {module.name for module in self._modules.modules if module.closes_premises}
@@ -382,16 +394,24 @@ class Engine:
             self._review()
             self._place_modules()
 
-    def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
-        """Set ``schema_depends_on_data`` if a module that is not of the schema derived schema facts."""
-        if not self.schema_depends_on_data and origin not in self.schema_modules:
-            self.schema_depends_on_data = self.schema.has_part_of(predicate, new)
+    def _watch(self, origin: Module | None, predicate: int, facts: Pairs) -> None:
+        """Count changes of facts that may be schema.
+
+        Set ``schema_depends_on_data`` if a module that is not of the schema derived schema facts.
+        """
+        if not self.schema.may_have(predicate, facts):
+            return
+        self.fixpoint.index.schema_changes += 1
+        if not (self.schema_depends_on_data or origin is None or origin in self.schema_modules):
+            self.schema_depends_on_data = self.schema.has_part_of(predicate, facts)
 
     def _closes_schema(self) -> bool:
         """Whether facts, rather than rules, let a module close a predicate of the schema."""
-        schema, rdf_type = self.schema.predicates, self.compiled.rdf_type
-        closed = (module.closed_by_facts for module in self._closing)
-        return any(rdf_type in names or not schema.isdisjoint(names) for names in closed)
+        for module in self._closing:
+            names = module.closed_by_facts
+            if self.compiled.rdf_type in names or not self.schema.predicates.isdisjoint(names):
+                return True
+        return False
 
     # Restoring
 

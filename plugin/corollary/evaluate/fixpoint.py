@@ -36,11 +36,12 @@ class Fixpoint:
         index: TripleIndex,
         modules: Sequence[Module],
         name_of: Callable[[int], str] = str,
-        watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None,
+        watch: Callable[[Module | None, int, Pairs], None] = lambda origin, predicate, facts: None,
     ) -> None:
         """All facts of ``index`` are pending for the modules. ``name_of`` names a predicate in messages.
 
-        ``watch`` is called with the new facts of each predicate that a module (``origin``) derived.
+        ``watch`` is called with the facts of each predicate that come or go, but for ``Answer.relations``.
+        ``origin`` is the module that derived them, or None.
         """
         self.index = index
         self.rounds = 0
@@ -129,8 +130,8 @@ class Fixpoint:
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
 
-        ``watch`` is called with the new facts of each predicate that a module (``origin``) derived. Within
-        ``recording``, all new facts are added to ``new_facts`` too.
+        ``origin`` is the module that derived them. Within ``recording``, all new facts are added to
+        ``new_facts`` too.
         """
         return self._include_and_empty(_copied(candidates), origin)
 
@@ -147,7 +148,7 @@ class Fixpoint:
                 self.new_facts.setdefault(predicate, []).append(new.keys)
             if origin is not None:
                 self._report(origin, predicate, count)
-                self._watch(origin, predicate, new)
+            self._watch(origin, predicate, new)
             self._distribute(predicate, new, origin)
         return found
 
@@ -191,8 +192,9 @@ class Fixpoint:
         for predicate, relation in facts.all_relations():
             silent = NO_NAMES if order is None else order.modules_silent_on(predicate)
             for position, objects in self._readers(predicate):
-                is_read = objects is None or has_any(relation, objects)
-                if is_read and self.modules[position].name not in silent:
+                if self.modules[position].name in silent:
+                    continue
+                if objects is None or has_any(relation, objects):
                     found.setdefault(position, {})[predicate] = relation
         ignoring = found.keys() & self._ignoring
         terms = facts.few_terms(MAX_FACTS_ROUTED) if ignoring else None
@@ -253,7 +255,7 @@ class Fixpoint:
         self._queue(range(len(self.modules)))
 
     def _include_relations(self, relations: Mapping[int, Relation], origin: Module) -> int:
-        """As ``include``, for relations that replace those in the index. They are no schema facts.
+        """As ``include``, for relations that replace those in the index.
 
         A relation without new facts is replaced too: facts that came one by one are beside the old closure,
         and are within the new one. A module that ``receives_again`` gets a list of mostly new facts whole:
@@ -270,6 +272,7 @@ class Fixpoint:
                 continue
             found += count
             self._report(origin, predicate, count)
+            self.index.schema_changes += origin.derives_schema
             for position, _ in self._readers(predicate):
                 module, pending = self.modules[position], self._pending[position]
                 if module is origin:
@@ -298,6 +301,8 @@ class Fixpoint:
     def exclude(self, predicate: int, removed: Relation) -> None:
         """Remove facts from the index and from pending facts. Precondition: they are in the index."""
         self.index.remove_relation(predicate, removed)
+        if not removed.is_compressed:
+            self._watch(None, predicate, removed.pairs())
         for pending in self._pending:
             if predicate in pending:
                 pending[predicate] = [part.less(removed) for part in pending[predicate]]

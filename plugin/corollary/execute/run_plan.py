@@ -422,7 +422,8 @@ def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
             candidates.setdefault(head.p, []).append(pack(batch.column(head.s), batch.column(head.o)))
             continue
         for start in range(0, batch.size, ROWS_PER_SLICE):  # to partition takes three times as much memory
-            cut = batch.cut(start, min(start + ROWS_PER_SLICE, batch.size))
+            end = min(start + ROWS_PER_SLICE, batch.size)
+            cut = batch if end - start == batch.size else batch.cut(start, end)
             for predicate, keys in grouped(cut.columns[head.p], pack(cut.column(head.s), cut.column(head.o))):
                 candidates.setdefault(predicate, []).append(keys)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import inf, sqrt
+from operator import methodcaller
 
 from corollary.evaluate.engine import Measured
 from corollary.maintain.report import Report
@@ -54,9 +55,9 @@ def choose(
         return strategies[wanted], ""
     ranked: Iterable[DeletionStrategy] = strategies.values()
     if request.removed or request.program is not request.before.program:  # else all cost the same
-        ranked = sorted(ranked, key=lambda strategy: strategy.seconds(request))
+        ranked = sorted(ranked, key=methodcaller("seconds", request))
     # last the question whether a strategy can follow, which may cost a part of recomputing
-    chosen = next(strategy for strategy in ranked if strategy.can_follow(request))
+    chosen = next(filter(methodcaller("can_follow", request), ranked))
     return chosen, "too many facts are removed" if chosen is fallback else ""
 
 

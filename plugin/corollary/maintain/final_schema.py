@@ -48,7 +48,7 @@ def _is_final(request: Request) -> bool:
         return True  # nothing goes
     if schema.are_among(request.removed) or _is_large(request):
         return False
-    guards, known = schema.of(request.before.index), engine.schema_proof
+    guards, known = engine.guards(request.before.index), engine.schema_proof
     proof = known.proof
     if proof is not None and not _holds(proof, request, guards):
         proof = None

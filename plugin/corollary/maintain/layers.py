@@ -41,6 +41,15 @@ class Layers:
         self.all: tuple[int, ...] = (*schema, DATA, *(level for level in strata.levels if level > DATA))
         """All layers in order. Schema and data are one layer if data leads to schema facts."""
 
+    @staticmethod
+    def by(engine: Engine, strata: Strata) -> Layers:
+        """Those of the last transaction, if they hold for this one."""
+        known, is_one = engine.layers, engine.schema_depends_on_data
+        if isinstance(known, Layers) and known.strata is strata and known._schema_depends_on_data == is_one:
+            return known
+        engine.layers = layers = Layers(engine, strata)
+        return layers
+
     def name(self, layer: int) -> str:
         """The name of a layer in reports."""
         if layer == SCHEMA:
@@ -62,7 +71,7 @@ class Layers:
         found: dict[int, dict[int, Relation]] = {}
         for predicate in facts.all_predicates():
             relation = facts.relation(predicate)
-            keys = NO_KEYS if relation.is_compressed else relation.pairs().keys  # not types, so of one layer
+            keys = relation.pairs().keys if predicate == self._rdf_type else NO_KEYS
             layers = self._of(predicate, keys)
             if isinstance(layers, int):
                 found.setdefault(layers, {})[predicate] = relation
@@ -74,13 +83,16 @@ class Layers:
     def has_all(self, layer: int, facts: Delta) -> bool:
         """Whether all facts are of one layer."""
         for predicate, relation in facts.all_relations():
-            found = self._of(predicate, NO_KEYS if relation.is_compressed else relation.pairs().keys)
+            found = self._of(predicate, relation.pairs().keys if predicate == self._rdf_type else NO_KEYS)
             if np.any(found != layer) if isinstance(found, np.ndarray) else found != layer:
                 return False
         return True
 
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
-        """The layer of facts of one predicate: a number for all of them, or an array with one for each."""
+        """The layer of facts of one predicate: a number for all of them, or an array with one for each.
+
+        Only of types it depends on their ``keys``.
+        """
         if predicate != self._rdf_type:
             if not self._schema_depends_on_data and predicate in self._engine.schema.predicates:
                 return SCHEMA

@@ -39,7 +39,7 @@ class Request:
     schema_is_final: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
     """The answer of ``final_schema.schema_is_final``, once it was asked."""
 
-    @cached_property
+    @property
     def engine(self) -> Engine:
         """The engine that holds I. Strategies change the engine in place."""
         return self.before.engine

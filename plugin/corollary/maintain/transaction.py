@@ -228,8 +228,8 @@ class _Transaction:
         module overdeleted, by its number.
         """
         strategy = self._strategy.on_layer(self._work, layer)
-        universe, deleted = self._index.snapshot(), TripleIndex()
-        known = [deleted, strategy.proved]
+        universe, deleted = self._index.snapshot(), NOTHING
+        known: list[TripleIndex] = [deleted, strategy.proved]
         if self._work.deleted:
             universe.add_all(self._work.deleted - universe)
             known.append(self._work.deleted)
@@ -243,7 +243,8 @@ class _Transaction:
                 for number, facts in named.items():
                     now[number] = decided = self._decided(facts, candidates)
                     named[number] = NOTHING if decided is facts else facts - decided
-                self._apply_deletions(layer, now, candidates, strategy, deleted)
+                lost = self._apply_deletions(layer, now, candidates, strategy, deleted)
+                known[0] = deleted = deleted | lost
             if strata and any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
             for number in sorted(self._pending):
@@ -256,8 +257,8 @@ class _Transaction:
                 self._release(layer, strategy.order, strategy, known, named)
             if not self._work.has_candidates(layer):
                 break
-        if deleted.all_predicates():
-            self._commit(layer, Delta.of(deleted), strategy)
+        if deleted:
+            self._commit(layer, deleted, strategy)
 
     def _next_candidates(self, layer: int, strategy: LayerDeletion, line: str) -> Delta:
         """The candidates to decide next: those not postponed, or at last the postponed ones."""
@@ -276,10 +277,7 @@ class _Transaction:
 
         These are all enqueued facts of their predicates, unless some are postponed.
         """
-        if self._work.has_postponed:
-            return facts & candidates
-        predicates = {*candidates.all_predicates()}
-        return facts.only(predicates.__contains__)
+        return facts & candidates if self._work.has_postponed else facts.beside(candidates)
 
     def _overdelete(
         self, module: Module, facts: TripleIndex, deleted: Delta, strategy: LayerDeletion
@@ -345,12 +343,12 @@ class _Transaction:
         named: Mapping[int, Delta],
         candidates: Delta,
         strategy: LayerDeletion,
-        deleted: TripleIndex,
-    ) -> None:
-        """Delete the candidates that have no proof, and notify the modules.
+        deleted: Delta,
+    ) -> Delta:
+        """Delete the candidates that have no proof, and notify the modules. Returns the deleted facts.
 
         ``named`` has the facts that each module (by number) overdeleted. Of its own, a module receives only
-        the feedback.
+        the feedback. ``deleted`` are the facts that were deleted before in this layer.
         """
         with self._report.at(self._stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.compressed()
@@ -368,6 +366,8 @@ class _Transaction:
                 raise LayerOrderViolated(BACKWARD)
             own: dict[int, Delta] = {}
             for number, facts in named.items():
+                if not facts:
+                    continue
                 own[number] = lost = facts & unproved
                 self._report.at(self._stage, self._modules[number].name).judged(len(facts), len(lost))
             judged = candidates & unproved
@@ -378,7 +378,7 @@ class _Transaction:
                 for predicate, relation in unproved.all_relations():
                     self._engine.fixpoint.exclude(predicate, relation)
                 self._notify(unproved, own, strategy.order)
-                deleted.add_all(unproved)
+            return unproved
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta], order: Precedence | None) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""

@@ -56,7 +56,7 @@ class Workspace:
         self.modules = engine.fixpoint.modules
         self.index = engine.fixpoint.index
         self.before = before
-        self.layers = Layers(engine, start.strata)
+        self.layers = Layers.by(engine, start.strata)
         self.deleted = NOTHING
         self.concluded: dict[int, Delta] = {}
         self._candidates: dict[int, Delta] = {}  # by layer, if it has any
@@ -147,7 +147,8 @@ class Workspace:
             proved.add_all(self.concluded[layer] - proved)
         if with_schema and layer == DATA:
             proved.share(schema.predicates, self.index)
-            self.engine.with_schema_types.add(schema.types_among(self.index), proved)
+            types = self.engine.guards(self.index).only(self.engine.compiled.rdf_type.__eq__)
+            self.engine.with_schema_types.add(types, proved)
         return proved
 
     def _may_rederive(self, module: Module, number: int, deleted: Delta) -> bool:

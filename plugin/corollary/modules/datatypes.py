@@ -92,6 +92,7 @@ class Datatypes(Module):
         self._shown: set[str] = set()
         self._equated: Keys = np.empty(0, np.uint64)
         self._overdeleted: Column = NO_COLUMN  # literals, ascending, all of whose virtual facts were returned
+        self._loses = False  # whether ``overdelete`` has received facts that the module minds
         self._scanned = False
         self._is_started = False
         self._about_rdf_type: dict[int, tuple[Relation, bool]] = {}  # the last relation, and its answer
@@ -201,6 +202,7 @@ class Datatypes(Module):
         """
         if not self._minds_loss(deleted):
             return Answer({})
+        self._loses = True
         predicates = self._named.values()
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         if self._is_wide or len(deleted.relation(self._same_as)):
@@ -317,9 +319,9 @@ class Datatypes(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Forget literals that no longer occur, and datatypes no longer shown: both may be new again."""
-        self._overdeleted = NO_COLUMN
-        if not self._minds_loss(deleted):
+        if not self._loses:  # nothing that the module minds was deleted: it was told of the rest
             return
+        self._overdeleted, self._loses = NO_COLUMN, False
         if self._is_wide or {*map(self._id, self._shown_datatypes(deleted))} - self._in_rules:
             self._is_wide = self._looks_at_all(facts)
             if self._is_wide:

@@ -80,10 +80,6 @@ class Guards:
         found[self._rdf_type] = self._among_types(facts.relation(self._rdf_type))
         return Delta.of_relations(found)
 
-    def types_among(self, facts: TripleIndex) -> Delta:
-        """The types among the facts that are guards."""
-        return Delta.of_relations({self._rdf_type: self._among_types(facts.relation(self._rdf_type))})
-
     def _among_types(self, types: Relation) -> Relation:
         """The types of named classes. The same relation for the same types: the last is kept."""
         if self.has_any_class or not types.size:
@@ -96,6 +92,14 @@ class Guards:
                 guards = last[1]
             last = self._last = (types, guards)
         return last[1]
+
+    def may_have(self, predicate: int, facts: Pairs) -> bool:
+        """Whether some of the facts of a predicate may be guards. False only if none is. Cost: O(1)."""
+        if predicate != self._rdf_type or predicate in self.predicates:
+            return predicate in self.predicates
+        if self.has_any_class or len(facts) > MAX_FACTS_ONE_BY_ONE:
+            return True
+        return not self._named.isdisjoint([key & 0xFFFFFFFF for key in facts.keys.tolist()])
 
     def mask(self, predicate: int, facts: Pairs) -> Mask:
         """For each fact of a predicate, whether it is a guard."""

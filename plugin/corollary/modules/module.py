@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import ClassVar, NamedTuple, Protocol
 
-from corollary.columns import Candidates, Delta, Pairs, Relation, TripleIndex
+from corollary.columns import NOTHING, Candidates, Delta, Pairs, Relation, TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Keys
 from corollary.language import Rule
@@ -74,7 +74,7 @@ def feedback(module: Module, own: Delta) -> Delta:
                 found[predicate] = relation
             elif len(part):
                 found[predicate] = Relation(part)
-    return Delta.of_relations(found)
+    return Delta.of_relations(found) if found else NOTHING
 
 
 def received(module: Module, facts: Delta) -> Delta:
