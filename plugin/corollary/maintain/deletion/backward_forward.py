@@ -148,21 +148,24 @@ class BackwardForwardLayer:
     def _left_without(self, order: Precedence, facts: Delta) -> Delta:
         """The facts but for those that modules with state derive from I without what is left of the facts.
 
-        So facts that only each other derive are not left, and a loop does not keep a path of its own.
+        So facts that only each other derive are not left, and a loop does not keep a path of its own. All are
+        asked again where more may follow from what was found; the module that closes it takes all steps.
         """
         keeping = [module for module in self._routes.deriving(facts) if module.keeps_state]
         names = {module.name for module in keeping}
         closed = facts.only(lambda p: not names.isdisjoint(order.modules_deriving(p)))
-        found = closed
-        while closed and found:
+        is_open = bool(closed)
+        while is_open:
             check()
-            rest = self._work.index.snapshot()
+            is_open, rest = False, self._work.index.snapshot()
             for predicate, relation in closed.all_relations():
                 rest.remove_relation(predicate, relation)
-            found = NOTHING
             for module in keeping:
-                found |= Delta.gathered(module.rederive(closed, rest))
-            closed, facts = closed - found, facts - found
+                found = Delta.gathered(module.rederive(closed, rest))
+                closed, facts = closed - found, facts - found
+                for predicate in found.all_predicates():
+                    closing = {module.name} if module.basis(predicate) is not None else set[str]()
+                    is_open = is_open or bool(names - order.modules_silent_on(predicate) - closing)
         return facts
 
     def undecided(self, candidates: Delta) -> Delta:
