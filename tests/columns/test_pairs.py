@@ -98,6 +98,21 @@ def test_union_and_difference(
     assert_is(other, right)
 
 
+@given(sets_of_pairs, sets_of_pairs)
+@quick
+def test_symmetric_pairs_have_one_order(left: frozenset[Pair], right: frozenset[Pair]) -> None:
+    """One array stands for both orders, until a change makes the pairs differ from their inverse."""
+    both = [{*some, *((y, x) for x, y in some)} for some in (left, right)]
+    one, other = (Pairs(sorted_keys(some)) for some in both)
+    assert len(one) < 2 or one.by_object is one.keys
+    for made, expected in ((one.plus(other), both[0] | both[1]), (one.minus(other), both[0] - both[1])):
+        assert_is(made, expected)
+        assert_is(made.inverse(), expected)
+    changed = both[0] - right
+    assert_is(one.minus(Pairs(sorted_keys(both[0] & right))), changed)
+    assert_is(one.plus(Pairs(sorted_keys(right))), both[0] | right)
+
+
 @quick
 @given(sets_of_pairs, sets_of_pairs, st.lists(pairs, max_size=20))
 def test_operations_on_keys(left: frozenset[Pair], right: frozenset[Pair], probes: list[Pair]) -> None:

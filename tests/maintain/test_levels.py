@@ -25,6 +25,7 @@ from corollary.language import IRI, Literal, Program, parse_program
 from corollary.language.model import OWL, RDF_TYPE, RDFS, XSD
 from corollary.maintain import final_schema, maintain
 from corollary.maintain.deletion import backward_forward
+from corollary.maintain.deletion.halves import Halves
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
@@ -101,6 +102,15 @@ PROGRAMS = {
         [?y, :s, ?z] :- [?x, :t, ?y], [?x, :t, ?z] .
         [?y, :s, ?z] :- [?x, :t, ?y], [?x, :r, ?w], [?w, :t, ?z] .
         [?x, :r, ?x] :- [?x, :p, ?y] .
+    """,
+    "relations that are symmetric by their rules": """
+        [?y, :s, ?z] :- [?x, :p, ?y], [?x, :p, ?z] .
+        [?y, :s, ?z] :- [?x, :q, ?y], [?x, :u, ?w], [?w, :q, ?z] .
+        [?x, :u, ?w] :- [?x, :r, ?y], [?y, :s, ?z], [?w, :r, ?z] .
+        [?x, :v, ?y] :- [?x, :u, ?y], [?y, :q, ?z] .
+        [?x, :p, ?y] :- [?x, :v, ?y] .
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?x, :t, ?z] :- [?x, :v, ?y], [?y, :t, ?z] .
     """,
     "rules that lead into inclusions": """
         [?x, :q, ?z] :- [?x, :p, ?y], [?y, :r, ?z] .
@@ -248,6 +258,55 @@ def test_types_are_searched_for_once(few_are_many: None, monkeypatch: pytest.Mon
     left = before - facts("y p z") - {(IRI(EXAMPLE + "x"), RDF_TYPE, IRI(EXAMPLE + "A"))}
     assert_exact([before, left], parse_program(kinds.PREFIX + program))
     assert set(searched) == {2}
+
+
+SYMMETRIC = """
+    [?y, :s, ?z] :- [?x, :p, ?y], [?x, :p, ?z] .
+    [?y, :s, ?z] :- [?x, :p, ?y], [?x, :s, ?w], [?w, :p, ?z] .
+"""
+
+
+@pytest.mark.parametrize("many", [1, MIN_CANDIDATES_TO_SIFT])
+@pytest.mark.parametrize(("more", "is_halved"), [("", True), (", e s f", False)])
+def test_one_half_of_symmetric_facts_is_searched(
+    monkeypatch: pytest.MonkeyPatch, many: int, more: str, is_halved: bool
+) -> None:
+    """If a fact of s is explicit, s need not be symmetric: all of its facts are searched for."""
+    looked_at: list[tuple[int, int]] = []
+    half = Halves.half
+
+    def noted(self: Halves, facts: Delta) -> Delta:
+        found = half(self, facts)
+        looked_at.append((len(facts), len(found)))
+        return found
+
+    monkeypatch.setattr(Halves, "half", noted)
+    monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", many)
+    before = facts("a p b, a p c, d p b, d p c, b p d, c p a, e p b" + more)
+    left = before - facts("a p b")
+    assert_exact([before, left, left - facts("d p c"), before], parse_program(kinds.PREFIX + SYMMETRIC))
+    assert looked_at and any(found < asked for asked, found in looked_at) == is_halved
+
+
+def test_paths_are_sifted(few_are_many: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """b t c, and all paths over it, go at once; e t f, which keeps itself, a t b and c t d are searched."""
+    program = """
+        [?x, :t, ?y] :- [?x, :p, ?y], [?y, :q, ?z] .
+        [?x, :t, ?y] :- [?x, :s, ?y], [?x, :r, ?y] .
+        [?x, :s, ?y] :- [?x, :t, ?y], [?x, :r, ?y] .
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+    """
+    searched: list[int] = []
+    search = Prover.unproved
+
+    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        searched.append(len(candidates))
+        return search(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", noted)
+    before = facts("a p b, b p c, c p d, b q b, c q c, d q d, e p f, e r f, f q f")
+    assert_exact([before, before - facts("c q c, f q f")], parse_program(kinds.PREFIX + program))
+    assert searched and {*searched} == {3}
 
 
 @pytest.mark.parametrize("many", [1, MIN_CANDIDATES_TO_SIFT])

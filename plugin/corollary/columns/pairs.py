@@ -489,7 +489,8 @@ class Pairs:
     """An immutable set of pairs, in both orders.
 
     The constructor requires sorted, unique keys; ``of`` accepts any keys. ``keys`` is the order by first
-    half. ``by_object`` is the inverse order, computed on first use and cached.
+    half. ``by_object`` is the inverse order, computed on first use and cached. Where it is found to be the
+    same, both are one array: of a symmetric set, most changes are made once.
     """
 
     __slots__ = (
@@ -510,7 +511,10 @@ class Pairs:
     ) -> None:
         """``distinct`` are the distinct first and second halves, if they are known."""
         self.keys = keys if keys.nbytes < MIN_BYTES_IN_SCRATCH else kept(keys)
-        self._by_object = by_object if by_object is None else kept(by_object)
+        if by_object is keys:
+            self._by_object: Keys | None = self.keys
+        else:
+            self._by_object = by_object if by_object is None else kept(by_object)
         self._distinct, self._distinct_by_object = distinct
         self._looks = 0  # at all keys, instead of sorting them
         self._view: memoryview | None = None
@@ -531,8 +535,12 @@ class Pairs:
     def by_object(self) -> Keys:
         """The same pairs as second << 32 | first, sorted."""
         if self._by_object is None:
-            turned = swap(self.keys)
-            self._by_object = turned if turned.size == 1 else kept(sort_keys(turned, by_first=True))
+            keys, turned = self.keys, swap(self.keys)
+            if turned.size > 1:
+                turned = sort_keys(turned, by_first=True)
+                is_same = turned[0] == keys[0] and turned[-1] == keys[-1] and np.array_equal(turned, keys)
+                turned = keys if is_same else kept(turned)
+            self._by_object = turned
         return self._by_object
 
     @property
@@ -711,18 +719,22 @@ class Pairs:
             return self
         if not self.keys.size:
             return other
-        few, by_object = 4 * other.keys.size <= self.keys.size, None
-        if few and self._by_object is not None:
-            by_object = union(self._by_object, other.by_object)
-        return Pairs(union(self.keys, other.keys), by_object)
+        few, mine = 4 * other.keys.size <= self.keys.size, self._by_object
+        return self._changed(union, other, mine if few else None)
 
     def minus(self, other: Pairs) -> Pairs:
         """The difference. A cached inverse order is updated too."""
         if not other.keys.size or not self.keys.size:
             return self
-        mine = self._by_object
-        by_object = None if mine is None else difference(mine, other.by_object)
-        return Pairs(difference(self.keys, other.keys), by_object)
+        return self._changed(difference, other, self._by_object)
+
+    def _changed(self, change: Callable[[Keys, Keys], Keys], other: Pairs, mine: Keys | None) -> Pairs:
+        """Both orders, changed by another set. ``mine``: the inverse order of this one; None: not to make."""
+        keys = change(self.keys, other.keys)
+        if mine is None:
+            return Pairs(keys)
+        are_same = mine is self.keys and other.by_object is other.keys
+        return Pairs(keys, keys if are_same else change(mine, other.by_object))
 
 
 class Difference(Pairs):

@@ -19,6 +19,7 @@ from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds, most_checks
 from corollary.maintain.deletion.dred import DRed, DRedLayer
+from corollary.maintain.deletion.halves import Halves
 from corollary.maintain.deletion.lost_literals import introduce_literals, of_lost_literals
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
@@ -118,18 +119,22 @@ class BackwardForwardLayer:
         These are *hopeless*: types of classes that no rule concludes, facts of lost literals, and facts that
         no instance over I derives. They are deleted without a search. So are facts that lose their last
         instance by that, and so on; the search is left for the rest, and done once. For instances only
-        predicates are sifted that modules without state derive: for closed relations, whether paths are left
-        is a search of its own. Most types follow from others in one step: that would look at them twice.
+        predicates are sifted that modules without state derive, and closed ones: of these, paths over other
+        facts are what counts. Most types follow from others in one step: that would look at them twice.
         """
         order = self.order
         if order is None or not self.may_postpone(candidates):
             return NOTHING
         searched = candidates.only(lambda predicate: self._may_wait(order, predicate))
         hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
-        for module in self._routes.deriving(hopeless):
-            if hopeless and not module.keeps_state:
+        half = self._halves.half(hopeless)
+        for module in self._routes.deriving(half):
+            if half and not module.keeps_state:
                 check()
-                hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
+                found = Delta.gathered(module.rederive(half, self._work.index))
+                half -= found
+                hopeless -= self._halves.both(found)
+        hopeless = self._left_without(order, hopeless)
         searched -= hopeless
         types = order.classes.no_conclusions(candidates, self._work.index)
         lost = self._of_lost_literals(searched - types)
@@ -142,9 +147,36 @@ class BackwardForwardLayer:
         return predicate in order.recursive and not is_alone and not self._is_decided_in_one_step(predicate)
 
     def _is_sifted(self, order: Precedence, predicate: int) -> bool:
-        """Whether only modules without state derive facts of a predicate."""
+        """Whether only modules without state derive facts of a predicate, or one closes the listed facts."""
         names = frozenset[str]() if predicate in order.alone else order.modules_deriving(predicate)
-        return bool(names) and not any(m.keeps_state for m in self._modules if m.name in names)
+        keeping = [m for m in self._modules if m.name in names and m.keeps_state]
+        if not keeping:
+            return bool(names)
+        is_closed = any(module.basis(predicate) is not None for module in keeping)
+        return is_closed and not self._work.before.relation(predicate).is_compressed
+
+    def _left_without(self, order: Precedence, facts: Delta) -> Delta:
+        """The facts but for those that modules with state derive from I without what is left of the facts.
+
+        So facts that only each other derive are not left, and a loop does not keep a path of its own. All are
+        asked again where more may follow from what was found; the module that closes it takes all steps.
+        """
+        keeping = [module for module in self._routes.deriving(facts) if module.keeps_state]
+        names = {module.name for module in keeping}
+        closed = facts.only(lambda p: not names.isdisjoint(order.modules_deriving(p)))
+        is_open = bool(closed)
+        while is_open:
+            check()
+            is_open, rest = False, self._work.index.snapshot()
+            for predicate, relation in closed.all_relations():
+                rest.remove_relation(predicate, relation)
+            for module in keeping:
+                found = Delta.gathered(module.rederive(closed, rest))
+                closed, facts = closed - found, facts - found
+                for predicate in found.all_predicates():
+                    closing = {module.name} if module.basis(predicate) is not None else set[str]()
+                    is_open = is_open or bool(names - order.modules_silent_on(predicate) - closing)
+        return facts
 
     def undecided(self, candidates: Delta) -> Delta:
         """The candidates but for those that a module sees to follow from proved facts.
@@ -339,7 +371,7 @@ class BackwardForwardLayer:
         for module in self._routes.deriving(witnesses):
             found = Delta.gathered(module.rederive(witnesses, self.proved))
             if found:
-                self.proved.add_all(found)
+                self.proved.add_all(self._halves.both(found))
                 return
 
     def _by_search(self, wanted: Delta, inner: Sequence[Module]) -> Delta:
@@ -363,7 +395,28 @@ class BackwardForwardLayer:
     def _prover(self) -> Prover:
         """The search for proofs, which most removals of single facts do not need."""
         coming = self._work.start.added.all_predicates()
-        return Prover(self._modules, self.proved, self._work.checks, coming, self._routes)
+        return Prover(self._modules, self.proved, self._work.checks, coming, self._routes, self._halves)
+
+    @cached_property
+    def _halves(self) -> Halves:
+        """The predicates of which one half is searched: their facts are symmetric before and afterwards."""
+        work = self._work
+        is_settled = not (work.engine.strata or work.start.strata.suspended)
+        if not is_settled or work.request.program is not work.request.before.program:
+            return Halves(())
+        given = frozenset[int]()
+        symmetric = self._routes.symmetric(given)
+        while explicit := {p for p in symmetric if self._may_be_one_sided(p)}:
+            given |= explicit
+            symmetric = self._routes.symmetric(given)
+        return Halves(symmetric)
+
+    def _may_be_one_sided(self, predicate: int) -> bool:
+        """Whether a fact of a predicate is, or was, explicit or an axiom; or one step proves its facts."""
+        request, axioms = self._work.request, self._work.engine.axioms
+        given = (request.explicit, request.removed, axioms)
+        is_given = any(len(facts.relation(predicate)) for facts in given)
+        return is_given or self._is_decided_in_one_step(predicate)
 
     def _of_lost_literals(self, wanted: Delta) -> Delta:
         """See ``lost_literals``; none if rules introduce literals."""

@@ -20,6 +20,7 @@ from heapq import heappop, heappush
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
+from corollary.maintain.deletion.halves import Halves
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.strategy import Budget
 from corollary.maintain.tuning import MIN_CHECKED_TO_WAIT, REDERIVED_PER_PROPAGATED
@@ -36,14 +37,17 @@ class Prover:
         budget: int,
         coming: Collection[int],
         routes: Routes | None = None,
+        halves: Halves | None = None,
     ) -> None:
         """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet. With ``routes``,
-        only modules that derive facts of a predicate are asked for them.
+        only modules that derive facts of a predicate are asked for them. With ``halves``, of each fact of
+        theirs and its inverse only one is checked; precondition: both are proved, or neither is.
         """
         self.proved = proved
         self._routes = Routes(modules, None) if routes is None else routes
+        self._halves = Halves(()) if halves is None else halves
         self._coming = coming
         self._modules = modules
         self._numbers = {id(module): number for number, module in enumerate(modules)}
@@ -61,7 +65,7 @@ class Prover:
         checked = NOTHING
         news: dict[int, Delta] = {}
         known = self.proved.but_for(self._coming) if self._coming else self.proved
-        wanted = frontier = candidates
+        wanted = frontier = self._halves.half(candidates)
         while frontier or news:
             self._budget.spend(len(frontier))
             is_first = not checked
@@ -76,8 +80,8 @@ class Prover:
                 check()
                 extend(read, module.premises(frontier, facts, known))
             read = {p: keys for p, keys in read.items() if facts.relation(p).size > known.relation(p).size}
-            frontier = Delta.gathered(read) - checked - self.proved
-        return checked
+            frontier = self._halves.half(Delta.gathered(read)) - checked - self.proved
+        return self._halves.both(checked)
 
     def _prove(
         self, frontier: Delta, checked: Delta, inner: Sequence[Module], news: dict[int, Delta]
@@ -111,8 +115,8 @@ class Prover:
             found, checked = checked.parted(derived)
             if not found:
                 continue
-            self.proved.add_all(found)
             frontier = checked if is_all else frontier - found
+            self.proved.add_all(found := self._halves.both(found))
             if not checked:
                 break
             if receiving is None:

@@ -18,6 +18,7 @@ from corollary.maintain.layers import Layers
 from corollary.maintain.tuning import MAX_ROUTES_KEPT
 from corollary.modules.module import Module
 from corollary.program.compile import is_virtual
+from corollary.program.symmetry import symmetric_by_rules
 
 Found = TypeVar("Found")
 
@@ -50,6 +51,7 @@ class Routes:
         self._beside: dict[frozenset[int], Set[int]] = {}
         self._inner: dict[int, Sequence[Module]] = {}
         self._one_step: dict[int, bool] = {}
+        self._symmetric: dict[frozenset[int], frozenset[int]] = {}
         self.introduce_literals: bool | None = None  # whether rules do; not looked up yet
         self.tracking = [m for m in modules if type(m).lose_track is not Module.lose_track]
         self.supporting = [m for m in modules if type(m).supported is not Module.supported]
@@ -84,6 +86,23 @@ class Routes:
                 or (has_virtual and not module.rules)
             ]
             _keep(self._deriving, predicates, found)
+        return found
+
+    def symmetric(self, given: frozenset[int]) -> frozenset[int]:
+        """The predicates that depend on themselves and are symmetric by their rules, but for ``given`` ones.
+
+        All of their rules are those of modules without state, which derive nothing else.
+        """
+        order = self._order
+        if order is None:
+            return frozenset()
+        found = self._symmetric.get(given)
+        if found is None:
+            plain = [module for module in self.modules if not module.keeps_state]
+            names = {module.name for module in plain}
+            own = {p for p in order.recursive if order.modules_deriving(p) <= names} - given
+            found = symmetric_by_rules([rule for module in plain for rule in module.rules], own)
+            _keep(self._symmetric, given, found)
         return found
 
     def _among(self, predicates: Iterable[int]) -> Iterator[Module]:

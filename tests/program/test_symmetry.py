@@ -1,0 +1,49 @@
+"""Predicates that are symmetric by their rules."""
+
+from __future__ import annotations
+
+import pytest
+from tests.modules import kinds
+
+from corollary.language import parse_program
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.symmetry import symmetric_by_rules
+from corollary.terms.dictionary import TermDictionary
+
+POINTERS = """
+    [?x, :f, ?y] :- [?x, :p, ?y] .
+    [?x, :f, ?z] :- [?x, :p, ?y], [?y, :m, ?z] .
+    [?x, :f, ?z] :- [?x, :f, ?y], [?y, :f, ?z] .
+    [?x, :m, ?x] :- [?x, :p, ?y] .
+    [?x, :m, ?w] :- [?y, :q, ?x], [?y, :a, ?z], [?z, :q, ?w] .
+    [?y, :a, ?z] :- [?x, :f, ?y], [?x, :f, ?z] .
+    [?y, :a, ?z] :- [?x, :f, ?y], [?x, :m, ?w], [?w, :f, ?z] .
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "symmetric"),
+    [
+        (POINTERS, "am"),
+        (POINTERS + "[?x, :m, ?y] :- [?x, :q, ?y] .", ""),  # m, and then a, has a rule without a counterpart
+        (POINTERS + "[?x, :m, ?y] :- [?x, :q, ?y] . [?y, :m, ?x] :- [?x, :q, ?y] .", "am"),
+        (POINTERS + "[?x, :m, ?y] :- [?x, :a, ?y], FILTER(?x != ?y) .", ""),
+        (POINTERS + "[?x, ?p, ?y] :- [?x, :q, ?y], [?p, :q, ?p] .", ""),
+        ("[?x, :s, ?y] :- [?x, :p, ?y], [?y, :p, ?x] .", "s"),
+        ("[?x, :s, ?y] :- [?x, :p, ?y], [?y, :q, ?x] .", ""),
+        ("[?x, :s, ?y] :- [?x, :p, ?y], [?y, :q, ?x] . [?x, :s, ?y] :- [?x, :q, ?y], [?y, :p, ?x] .", "s"),
+        ("[?x, :s, ?y] :- [?x, :p, :a], [?y, :p, :b] .", ""),
+        ("[?x, :s, ?y] :- [?x, :p, :a], [?y, :p, :a] .", "s"),
+        ("[?x, :s, ?z] :- [?x, :s, ?y], [?y, :s, ?z] .", "s"),
+        ("[?x, :s, ?y] :- [?x, :s, ?y], [?x, :p, ?z] .", ""),
+        ("[?x, :s, ?y] :- [?x, :p, ?z], [?y, :p, ?w] .", "s"),  # two variables become two others
+        ("[?x, :s, ?y] :- [?x, :p, ?z], [?y, :p, ?z] .", "s"),
+        ("[?x, :s, ?y] :- [?x, :p, ?z], [?y, :p, ?z], [?x, :p, ?w], [?y, :q, ?w] .", ""),
+        ("[?x, :s, ?y], [?y, :s, ?x] :- [?x, :p, ?y] .", ""),  # two heads
+    ],
+)
+def test_symmetric_by_rules(text: str, symmetric: str) -> None:
+    dictionary = TermDictionary()
+    rules = CompiledProgram(parse_program(kinds.PREFIX + text), dictionary).rules
+    names = {dictionary.encode(f"<http://example.org/{name}>"): name for name in "afmpqs"}
+    assert {names[p] for p in symmetric_by_rules(rules, names)} == {*symmetric}
