@@ -15,7 +15,7 @@ from corollary.kernels import byte_texts as kernels
 from corollary.kernels.limits import Cancelled
 from corollary.kernels.tuning import TEXTS_PER_HEAD
 from corollary.terms import texts as module
-from corollary.terms.texts import ABSENT, Texts, TextTable
+from corollary.terms.texts import ABSENT, Texts, TextTable, hash_of
 
 letters = st.text("ab\x00é", max_size=20)
 batches = st.lists(st.lists(letters, max_size=12), max_size=6)
@@ -110,7 +110,7 @@ def _split(content: np.ndarray, places: np.ndarray) -> list[str]:
 
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("hash_texts", "number_texts", "enter_slots", "append_texts"):
+    for name in ("hash_texts", "number_texts", "find_text", "enter_slots", "append_texts"):
         monkeypatch.setattr(module, name, getattr(kernels, name).plain)
 
 
@@ -156,7 +156,7 @@ def test_python_and_machine_code_hash_alike() -> None:
         results.append((hashes.tolist(), earlier.tolist()))
     assert results[0] == results[1]
     assert len(set(results[0][0])) == 6
-    assert results[0][0][1:6] == [int(Texts.of_one(text).hashes[0]) for text in (*strings[1:], "x2345679")]
+    assert results[0][0][1:6] == [hash_of(text.encode()) for text in (*strings[1:], "x2345679")]
     assert results[0][1] == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
 
 
@@ -169,7 +169,7 @@ def test_texts_at_one_place_have_one_hash(rows: list[tuple[int, int]]) -> None:
     strings = [data[start : start + length].tobytes().decode() for start, length in rows]
     assert texts.hashes.tolist() == [int(Texts.of_strings([string]).hashes[0]) for string in strings]
     assert all(
-        Texts.of_one(string).hashes == hashed
+        hash_of(string.encode()) == hashed
         for string, hashed in zip(strings, texts.hashes, strict=True)
         if string
     )

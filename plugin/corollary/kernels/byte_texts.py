@@ -181,7 +181,6 @@ def number_texts(
     new size.
     """
     width = _bits(slots)
-    mask = (np.uint64(1) << width) - np.uint64(1)
     for row in range(starts.size):
         if firsts[row] != first:
             continue
@@ -189,22 +188,55 @@ def number_texts(
             numbers[row] = numbers[earlier[row]]
             continue
         start, length = starts[row], lengths[row]
-        tag = _tag(hashes[row], width)
-        place, number = _first_slot(hashes[row], slots), np.int64(-1)
-        while slots[place] != 0:
-            if np.uint64(slots[place]) >> width == tag:
-                found = np.int64(np.uint64(slots[place]) & mask) - 1
-                if found < size and _is_text(found, offsets, shared, arena, data, start, length):
-                    number = found
-                    break
-            place = np.int64(0) if place == slots.size - 1 else place + 1
+        place = _slot_of(hashes[row], slots, width, offsets, shared, arena, size, data, start, length)
+        number = _number_in(slots[place], width)
         if number < 0 and grows:
             number = np.int64(size)
             _append(size, offsets, shared, arena, data, start, length)
             size += 1
-            slots[place] = np.uint32(tag << width | np.uint64(size))
+            slots[place] = np.uint32(_tag(hashes[row], width) << width | np.uint64(size))
         numbers[row] = np.uint32(0xFFFFFFFF) if number < 0 else np.uint32(base + number)
     return size
+
+
+@lean_kernel
+def find_text(data: Bytes, slots: Slots, offsets: Places, shared: Bytes, arena: Bytes, size: int) -> np.int64:
+    """The number of a text, given by all of ``data``, among the first ``size``; -1 if it is absent."""
+    width, hashed = _bits(slots), _hash(data, 0, data.size)
+    place = _slot_of(hashed, slots, width, offsets, shared, arena, size, data, 0, data.size)
+    return _number_in(slots[place], width)
+
+
+@inlined_part
+def _slot_of(
+    hashed: np.uint32,
+    slots: Slots,
+    width: np.uint64,
+    offsets: Places,
+    shared: Bytes,
+    arena: Bytes,
+    size: int,
+    data: Bytes,
+    start: Place,
+    length: Place,
+) -> np.int64:
+    """The slot of a text among the first ``size``, or the free one where it would be entered."""
+    mask = (np.uint64(1) << width) - np.uint64(1)
+    tag = _tag(hashed, width)
+    place = _first_slot(hashed, slots)
+    while slots[place] != 0:
+        if np.uint64(slots[place]) >> width == tag:
+            found = np.int64(np.uint64(slots[place]) & mask) - 1
+            if found < size and _is_text(found, offsets, shared, arena, data, start, length):
+                break
+        place = np.int64(0) if place == slots.size - 1 else place + 1
+    return place
+
+
+@inlined_part
+def _number_in(slot: np.uint32, width: np.uint64) -> np.int64:
+    """The number of the text in a slot; -1 if it is free."""
+    return np.int64(np.uint64(slot) & ((np.uint64(1) << width) - np.uint64(1))) - 1
 
 
 @inlined_part

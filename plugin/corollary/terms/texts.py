@@ -36,6 +36,7 @@ from corollary.kernels.byte_texts import (
     decode_in_parts,
     decode_texts,
     enter_slots,
+    find_text,
     hash_texts,
     number_texts,
 )
@@ -67,10 +68,6 @@ _LAST: Bytes = np.arange(256, dtype=np.uint8)
 """By the last byte of a coded text: the last byte of the text."""
 _LAST[FIRST_CODE:] = [ending[-1] for ending in ENDINGS]
 
-
-_ROW: Places = np.zeros(1, np.int64)
-"""The number and the place of the only text of ``Texts.of_one``. Must not be changed."""
-
 Item = TypeVar("Item", bound=np.generic)
 
 
@@ -99,16 +96,6 @@ class Texts:
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             hash_texts(data, starts, lengths, firsts, hashes, earlier, recent)
         return Texts(data, starts, lengths, firsts, hashes, earlier)
-
-    @staticmethod
-    def of_one(string: str) -> Texts:
-        """One string, which is not empty. Its hash is computed without a kernel."""
-        text = bytearray(string.encode("utf-8", "surrogatepass"))
-        data: Bytes = np.frombuffer(text, np.uint8)
-        length: Places = np.empty(1, np.int64)
-        hashed: Hashes = np.empty(1, np.uint32)
-        length[0], hashed[0] = len(text), hash_of(text)
-        return Texts(data, _ROW, length, data[:1], hashed, _ROW)
 
     @staticmethod
     def of_strings(strings: list[str]) -> Texts:
@@ -280,13 +267,14 @@ class TextTable:
 
     def find(self, text: str) -> int | None:
         """The number of a text; None if the table does not have it."""
-        if not self._size:
+        size = self._size  # read before the arrays: later arrays hold at least this number of texts
+        if not size:
             return None
-        wanted = Texts.of_one(text)
-        numbers: Numbers = np.empty(1, np.uint32)
-        self.look_up(wanted, int(wanted.data[0]), 0, numbers)
-        number = int(numbers[0])
-        return None if number == ABSENT else number
+        data: Bytes = np.frombuffer(bytearray(text.encode("utf-8", "surrogatepass")), np.uint8)
+        slots = self._slots_for(0)
+        with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
+            number = int(find_text(data, slots, self._offsets, self._shared, self._arena, size))
+        return None if number < 0 else number
 
     def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
         """Fill ``numbers`` for the texts that begin with the byte ``first``: ``base`` + number, or ABSENT."""
@@ -389,7 +377,7 @@ def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
     return larger
 
 
-def hash_of(text: bytes | bytearray) -> int:
+def hash_of(text: bytes) -> int:
     """The hash of one text, as the kernel ``hash_texts`` computes it, without arrays and machine code."""
     factor, bits = 0x9E3779B97F4A7C15, (1 << 64) - 1
     mixed, rest = len(text) * factor & bits, len(text) & ~7
