@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,9 +22,11 @@ from tests.maintain.test_transactions import CLIQUES, ontologies, written
 from tests.modules import kinds, test_equality, test_linear
 from tests.strategies import EXAMPLE, thorough
 
+from corollary.columns import Delta
 from corollary.language import IRI, Program, parse_program
 from corollary.maintain.deletion import FALLBACK
 from corollary.maintain.deletion.backward_forward import BackwardForward
+from corollary.maintain.deletion.prover import Prover
 from corollary.profiles import load_profile
 from corollary.reasoner import Reasoner
 
@@ -366,6 +369,60 @@ def test_when_it_starts_over(
     assert report.reason == (f"a closure too large to list {reason}" if reason else "")
     assert report.strategy == (FALLBACK.name if reason else strategy)
     assert_exact(history, program)
+
+
+CYCLES = {
+    "a search proves what the closure starts from": (
+        """
+        [?y, :t, ?x] :- [?x, :t, ?y] .
+        [?x, :t, ?y] :- [?x, :s, ?z], [?z, :p, ?y] .
+        [?x, :t, ?y] :- [?x, :p, ?y] .
+        [?x, :s, ?y] :- [?x, :t, ?z], [?z, :p, ?y] .
+        [?x, :s, ?y] :- [?x, :q, ?z], [?z, :s, ?y] .
+        """,
+        "a p a, a p b, b p a, b p b, b q a",
+        "a p a, b q a",
+    ),
+    "facts on a path are proved later": (
+        """
+        [?y, :t, ?x] :- [?x, :t, ?y] .
+        [?x, :t, ?y] :- [?x, :p, ?y], [?x, :r, ?z] .
+        [?x, :s, ?y] :- [?x, :t, ?y], [?y, :q, ?z] .
+        [?x, :s, ?y] :- [?x, :q, ?y], [?y, :m, ?z] .
+        [?x, :r, ?y] :- [?x, :p, ?z], [?z, :s, ?y] .
+        """,
+        "a p b, a p d, b m d, c p b, c p d, d p d, d q b",
+        "a p d, b m d, c p b, c p d, d p d, d q b",
+    ),
+    "a search proves candidates of the next one": (
+        """
+        [?x, :t, ?y] :- [?x, :u, ?z], [?z, :u, ?y] .
+        [?x, :t, ?y] :- [?x, :p, ?y], [?x, :r, ?z] .
+        [?x, :s, ?y] :- [?x, :u, ?y], [?y, :q, ?x] .
+        [?x, :r, ?y] :- [?x, :t, ?z], [?z, :q, ?y] .
+        [?x, :u, ?y] :- [?x, :q, ?y], [?y, :q, ?z] .
+        [?x, :u, ?y] :- [?x, :p, ?z], [?z, :r, ?y] .
+        [?x, :u, ?y] :- [?y, :s, ?x] .
+        """,
+        "a p a, a q b, b q a, b q b",
+        "a q b, b q a, b q b",
+    ),
+}
+"""Rules about :t, which is closed, and what is searched depends on; facts before and after some go."""
+
+
+@pytest.mark.parametrize("case", CYCLES)
+def test_a_closure_depends_on_what_is_searched(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    """No fact is searched for again that was proved: proved facts are kept once, and counted."""
+    search = Prover.unproved
+
+    def checked(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        assert not candidates & self.proved
+        return search(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", checked)
+    rules, before, after = CYCLES[case]
+    assert_exact(*written("[?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] ." + rules, before, after))
 
 
 def test_what_is_left_is_closed_both_ways_once_a_rule_says_so() -> None:

@@ -370,9 +370,11 @@ class MaintainedClosure:
         if self._edges is None:
             noted = noted[firsts(noted) != seconds(noted)]  # a loop leads to nothing else
         self.doubtful = self._deleted = self._deleted_edges = self._noted = NO_KEYS
-        if noted.size:
+        if noted.size or closed.is_compressed:
             missing = self.paths.among(deleted)  # all that R may lack
-            noted = intersection(noted, sorted_unique(self.premises(missing)[0]))
+            premises = sorted_unique(self.premises(missing)[0])
+            # facts of a compressed R may be deleted before the facts on their paths are proved
+            noted = premises if closed.is_compressed else intersection(noted, premises)
         self.restored = closed.common(union(self.restored, noted))  # a later layer may delete them
 
     def _near(self, edges: Keys) -> Part:

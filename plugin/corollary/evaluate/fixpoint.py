@@ -272,7 +272,7 @@ class Fixpoint:
                 continue
             found += count
             self._report(origin, predicate, count)
-            self.index.schema_changes += origin.derives_schema
+            self.index.schema_changes += 1  # they may be: not looked at one by one
             for position, _ in self._readers(predicate):
                 module, pending = self.modules[position], self._pending[position]
                 if module is origin:
@@ -301,7 +301,9 @@ class Fixpoint:
     def exclude(self, predicate: int, removed: Relation) -> None:
         """Remove facts from the index and from pending facts. Precondition: they are in the index."""
         self.index.remove_relation(predicate, removed)
-        if not removed.is_compressed:
+        if removed.is_compressed:
+            self.index.schema_changes += 1
+        else:
             self._watch(None, predicate, removed.pairs())
         for pending in self._pending:
             if predicate in pending:

@@ -223,7 +223,8 @@ class BackwardForwardLayer:
                 found |= self._unproved_of_closed(order, module, predicate, wanted)
             elif self._work.before.relation(predicate).is_compressed:
                 searched = searched.only(predicate.__ne__)
-                found |= self._unproved_of_compressed(predicate, wanted)
+                found |= self._unproved_of_compressed(predicate, wanted - self.proved)
+                searched -= self.proved
         found |= self._hopeless
         searched -= self._hopeless
         self._hopeless = NOTHING
@@ -325,9 +326,9 @@ class BackwardForwardLayer:
 
         Of the facts from which all others follow, those are proved that other modules derive in one step from
         proved facts; then the closure of these is looked up. Facts that other modules may still derive are
-        searched. The rest is returned, also what a closure of more facts has: the module that closes the
-        predicate adds such facts again, after ``spares`` has proved those. If no module closes the predicate,
-        its compressed facts are copies by equality, and the wanted facts are searched.
+        searched, until no search proves more. The rest is returned, also what a closure of more facts has:
+        the module that closes the predicate adds such facts again when deletions are final. If no module
+        closes the predicate, its compressed facts are copies by equality, and the wanted facts are searched.
 
             q symmetric and transitive, a q b explicit: b q a is proved by inverting it
         """
@@ -338,13 +339,17 @@ class BackwardForwardLayer:
                 continue
             others = [other for other in self._modules if other is not module]
             self._after_one_step((wanted | Delta.of_relations({predicate: basis})) - self.proved, others)
-            wanted = self._after_one_step(wanted - self.proved, [module])
-            rest = self._work.index.snapshot()
-            rest.remove(predicate, rest.relation(predicate).common(wanted.keys(predicate)))
-            open_ = NOTHING
-            for other in others:
-                open_ |= Delta.gathered(other.rederive(wanted, rest))
-            return (wanted - open_) | self._by_search(open_, self._routes.inner(predicate))
+            while True:
+                wanted = self._after_one_step(wanted - self.proved, [module])
+                rest = self._work.index.snapshot()
+                rest.remove(predicate, rest.relation(predicate).common(wanted.keys(predicate)))
+                open_ = NOTHING
+                for other in others:
+                    open_ |= Delta.gathered(other.rederive(wanted, rest))
+                lost = self._by_search(open_, self._routes.inner(predicate))
+                if not open_ & self.proved:
+                    return (wanted - open_) | lost
+                self._after_one_step(wanted - self.proved, others)
         return self._by_search(wanted, self._routes.inner(predicate))  # copies, no paths
 
     def _lose_track(self, facts: Delta) -> None:
