@@ -21,6 +21,10 @@ POINTERS = """
 """
 
 
+MANY = ", ".join(f"[?x, :p, ?a{n}], [?y, :p, ?b{n}]" for n in range(12))
+"""In so many orders atoms are not tried."""
+
+
 @pytest.mark.parametrize(
     ("text", "symmetric"),
     [
@@ -40,6 +44,7 @@ POINTERS = """
         ("[?x, :s, ?y] :- [?x, :p, ?z], [?y, :p, ?z] .", "s"),
         ("[?x, :s, ?y] :- [?x, :p, ?z], [?y, :p, ?z], [?x, :p, ?w], [?y, :q, ?w] .", ""),
         ("[?x, :s, ?y], [?y, :s, ?x] :- [?x, :p, ?y] .", ""),  # two heads
+        (f"[?x, :s, ?y] :- {MANY}, [?x, :q, ?y] .", ""),
     ],
 )
 def test_symmetric_by_rules(text: str, symmetric: str) -> None:

@@ -14,14 +14,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corollary.program.compile import Atom, CompiledRule
+from corollary.program.tuning import MAX_ATOMS_MATCHED
 
 
 def symmetric_by_rules(rules: Iterable[CompiledRule], predicates: Collection[int]) -> frozenset[int]:
     """The greatest set of the ``predicates`` that are symmetric by these rules.
 
     Precondition: no other rule derives facts of the predicates. None is symmetric beside a rule that may
-    derive facts of any predicate. Rules with conditions, negation, aggregates, long lists or several heads
-    have no counterpart.
+    derive facts of any predicate. Rules with conditions, negation, aggregates, long lists, many atoms or
+    several heads have no counterpart.
     """
     by_head: defaultdict[int, list[CompiledRule]] = defaultdict(list)
     for rule in rules:
@@ -38,7 +39,8 @@ def symmetric_by_rules(rules: Iterable[CompiledRule], predicates: Collection[int
 
 
 def _is_plain(rule: CompiledRule) -> bool:
-    return rule.is_monotone and not rule.conditions and rule.along is None and len(rule.heads) == 1
+    is_small = len(rule.heads) == 1 and len(rule.atoms) <= MAX_ATOMS_MATCHED
+    return is_small and rule.is_monotone and not rule.conditions and rule.along is None
 
 
 def _have_counterparts(rules: Sequence[CompiledRule], symmetric: Collection[int]) -> bool:

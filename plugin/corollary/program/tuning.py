@@ -15,3 +15,7 @@ MAX_ANONYMOUS_IN_A_TEXT = 64
 """Blank nodes in the text of an anonymous class that are written as their definitions, further ones as blank
 nodes. Without a limit, 26 classes of which each has the next one twice have a text of 2^26 parts, and 3,000
 nested ones exceed Python's stack. Not tuned: such a text fills a screen."""
+
+MAX_ATOMS_MATCHED = 6
+"""Atoms in the body of a rule of which a counterpart is looked for, see ``symmetry``. Not tuned: all orders
+of the atoms may be tried, 720 of 6 and 3.6 million of 10; rules of symmetric relations have few."""
