@@ -157,6 +157,20 @@ fact_sets: st.SearchStrategy[frozenset[Fact]] = st.frozensets(
 
 
 @pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of candidates of the searches for proofs, one after the other."""
+    sizes: list[int] = []
+    search = Prover.unproved
+
+    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        sizes.append(len(candidates))
+        return search(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", noted)
+    return sizes
+
+
+@pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do with few candidates, facts and rows what is done with many."""
     monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", 1)
@@ -216,43 +230,25 @@ def test_schema_that_few_facts_prove(always_tried: None, profile: str, history: 
     assert_exact(history, load_profile(profile), same_visible)
 
 
-def test_hopeless_candidates_are_not_searched_for(
-    few_are_many: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hopeless_candidates_are_not_searched_for(few_are_many: None, searched: list[int]) -> None:
     """b s c, and then b r d, have no instance left; only the cycle of e and f is searched for proofs."""
     program = """
         [?x, :s, ?y] :- [?x, :p, ?y] .
         [?x, :s, ?z] :- [?x, :r, ?y], [?y, :q, ?z] .
         [?x, :r, ?z] :- [?x, :s, ?y], [?y, :t, ?z] .
     """
-    searched: list[int] = []
-    search = Prover.unproved
-
-    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
-        searched.append(len(candidates))
-        return search(self, candidates, *others)
-
-    monkeypatch.setattr(Prover, "unproved", noted)
     before = facts("b p c, c t d, d q g, e p f, f t e, e q f")
     assert_exact([before, before - facts("b p c, e p f")], parse_program(kinds.PREFIX + program))
     assert max(searched) <= 2
 
 
-def test_types_are_searched_for_once(few_are_many: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_are_searched_for_once(few_are_many: None, searched: list[int]) -> None:
     """x a A is no conclusion of a rule: B[x], which it leads to, is searched for together with B[y]."""
     program = """
         :B[?x] :- :A[?x] .
         :B[?x] :- [?x, :p, ?y], :C[?y] .
         :C[?x] :- [?x, :p, ?y], :B[?y] .
     """
-    searched: list[int] = []
-    search = Prover.unproved
-
-    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
-        searched.append(len(candidates))
-        return search(self, candidates, *others)
-
-    monkeypatch.setattr(Prover, "unproved", noted)
     types = {(IRI(EXAMPLE + s), RDF_TYPE, IRI(EXAMPLE + c)) for s, c in ("xA", "zC", "uA")}
     before = facts("y p z, w p u") | types
     left = before - facts("y p z") - {(IRI(EXAMPLE + "x"), RDF_TYPE, IRI(EXAMPLE + "A"))}
@@ -288,7 +284,7 @@ def test_one_half_of_symmetric_facts_is_searched(
     assert looked_at and any(found < asked for asked, found in looked_at) == is_halved
 
 
-def test_paths_are_sifted(few_are_many: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_sifted(few_are_many: None, searched: list[int]) -> None:
     """b t c, and all paths over it, go at once; e t f, which keeps itself, a t b and c t d are searched."""
     program = """
         [?x, :t, ?y] :- [?x, :p, ?y], [?y, :q, ?z] .
@@ -296,14 +292,6 @@ def test_paths_are_sifted(few_are_many: None, monkeypatch: pytest.MonkeyPatch) -
         [?x, :s, ?y] :- [?x, :t, ?y], [?x, :r, ?y] .
         [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
     """
-    searched: list[int] = []
-    search = Prover.unproved
-
-    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
-        searched.append(len(candidates))
-        return search(self, candidates, *others)
-
-    monkeypatch.setattr(Prover, "unproved", noted)
     before = facts("a p b, b p c, c p d, b q b, c q c, d q d, e p f, e r f, f q f")
     assert_exact([before, before - facts("c q c, f q f")], parse_program(kinds.PREFIX + program))
     assert searched and {*searched} == {3}

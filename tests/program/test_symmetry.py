@@ -22,7 +22,7 @@ POINTERS = """
 
 
 MANY = ", ".join(f"[?x, :p, ?a{n}], [?y, :p, ?b{n}]" for n in range(12))
-"""In so many orders atoms are not tried."""
+"""A body of more atoms than are matched with those of a counterpart: ``MAX_ATOMS_MATCHED``."""
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,15 @@ def test_a_table_that_grows_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) ->
     assert len(looks) > 5
 
 
+def test_a_text_that_another_thread_enters_is_absent() -> None:
+    """A look-up that met a free slot may read it again when it has the text number 3, of 3 known ones."""
+    entered, free = np.uint32(4), np.uint32(0)
+    found = [
+        kernels._number_in(slot, np.uint64(8), size) for slot, size in ((entered, 3), (entered, 4), (free, 4))
+    ]
+    assert found == [-1, 3, -1]
+
+
 def test_python_and_machine_code_hash_alike() -> None:
     strings = ["", "x", "x23456", "x2345678", "x23456789é" * 5]
     texts = Texts.of_strings([*strings, "x2345679", *strings])

@@ -189,7 +189,7 @@ def number_texts(
             continue
         start, length = starts[row], lengths[row]
         place = _slot_of(hashes[row], slots, width, offsets, shared, arena, size, data, start, length)
-        number = _number_in(slots[place], width)
+        number = _number_in(slots[place], width, size)
         if number < 0 and grows:
             number = np.int64(size)
             _append(size, offsets, shared, arena, data, start, length)
@@ -204,7 +204,7 @@ def find_text(data: Bytes, slots: Slots, offsets: Places, shared: Bytes, arena: 
     """The number of a text, given by all of ``data``, among the first ``size``; -1 if it is absent."""
     width, hashed = _bits(slots), _hash(data, 0, data.size)
     place = _slot_of(hashed, slots, width, offsets, shared, arena, size, data, 0, data.size)
-    return _number_in(slots[place], width)
+    return _number_in(slots[place], width, size)
 
 
 @inlined_part
@@ -234,9 +234,10 @@ def _slot_of(
 
 
 @inlined_part
-def _number_in(slot: np.uint32, width: np.uint64) -> np.int64:
-    """The number of the text in a slot; -1 if it is free."""
-    return np.int64(np.uint64(slot) & ((np.uint64(1) << width) - np.uint64(1))) - 1
+def _number_in(slot: np.uint32, width: np.uint64, size: int) -> np.int64:
+    """The number of the text in a slot; -1 if it is free, or another thread has entered a text since."""
+    number = np.int64(np.uint64(slot) & ((np.uint64(1) << width) - np.uint64(1))) - 1
+    return number if number < size else np.int64(-1)
 
 
 @inlined_part
