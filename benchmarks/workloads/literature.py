@@ -4,7 +4,9 @@
 (2019), RAND1K and RMAT1K of de Lima et al. (2024); their DAG-R is in ``modular``. Categories are closed under
 the profile ``skos``. Museums are closed under the rules of Claros-LE, which come from the corpus, without and
 with those that read owl:sameAs; if there is no corpus, under ``owl2rl`` and their ontology. Closing is
-compared with sorting the result and with semi-naive evaluation, changes of 1,000 facts with closing.
+compared with sorting the result and with semi-naive evaluation, changes of 1,000 facts with closing. Removing
+1,000 facts is also timed where closing takes much longer: categories of the paper's size, a quarter of its
+museums.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from benchmarks.changes import REMOVE, Track, drawn
 from benchmarks.engine import Facts, build_task, reason_task, sort_task
-from benchmarks.measure import Results, Settings, measure
+from benchmarks.measure import Demand, Results, Settings, measure
 from benchmarks.rule_counts import RuleCounts, rule_counts
 from benchmarks.vlog import over_triples, without_equality
 from benchmarks.workloads.modular import SEMI_NAIVE, Case, closing_demands, semi_naive_task
@@ -32,6 +35,12 @@ PARTS = 3
 
 MANY = 1_000
 """Number of facts of a change."""
+
+CATEGORIES, MUSEUMS = 50, 47
+"""Numbers of parts where only the removal of ``MANY`` facts is timed: that of the paper, and a quarter."""
+
+MOST_MS = 200.0
+"""The milliseconds of CPU time that this removal may take."""
 
 MOST_OVER_SORT = 25.0  # our own bars, as in ``modular``
 MOST_OVER_MATERIALISING = 1.5
@@ -59,6 +68,9 @@ def run(settings: Settings) -> Results:
     results = Results()
     for case, published in cases(settings):
         run_case(NAME, case, published, settings, results)
+    if settings.slow and not settings.small:
+        for case in large_cases(settings.corpus):
+            _run_large(case, settings, results)
     if settings.corpus is None:
         results.notes.append(
             f"{NAME}: museums are closed under owl2rl, the rules of Claros-LE are in the corpus"
@@ -82,6 +94,28 @@ def cases(settings: Settings) -> Iterator[tuple[Case, Published | None]]:
     program, facts = claros_le(settings.corpus), Facts.generated("museum", parts)
     for rules in (without_equality(program), program):
         yield Case(f"museum ({parts}), {len(rules):,} rules", rules, facts, large), CLAROS_LE
+
+
+def large_cases(corpus: Path | None) -> Iterator[Case]:
+    """Categories, and museums if there is a corpus with their rules."""
+    facts = Facts.generated("categories", CATEGORIES)
+    yield Case(f"categories ({CATEGORIES})", load_profile("skos"), facts)
+    if corpus is not None:
+        program, facts = without_equality(claros_le(corpus)), Facts.generated("museum", MUSEUMS)
+        yield Case(f"museum ({MUSEUMS}), {len(program):,} rules", program, facts)
+
+
+def _run_large(case: Case, settings: Settings, results: Results) -> None:
+    """Add the measurements, the demand and the note of a removal to the results."""
+    changes = drawn(case.facts.columns, MANY, settings.repeat + 1)
+    track = Track(case.facts, case.program, changes)
+    measured = measure(NAME, track.tasks(case.name, f"{MANY:,}"), settings.repeat)
+    results.measurements += measured
+    removal = next(m for m in measured if m.what.startswith(REMOVE))
+    text = f"{case.name}: {removal.what}, CPU"
+    results.demands.append(Demand(NAME, text, 1000 * median(removal.cpu), MOST_MS, "ms"))
+    if note := track.note():
+        results.notes.append(f"{case.name}, {removal.what}: {note}")
 
 
 def claros_le(corpus: Path) -> Program:

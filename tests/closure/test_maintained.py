@@ -21,6 +21,7 @@ from corollary.closure import maintained, reachability
 from corollary.closure.maintained import MaintainedClosure
 from corollary.closure.tuning import TIMES_CLOSED_BEFORE_SORTING
 from corollary.columns import Relation
+from corollary.columns.pairs import NO_KEYS
 
 Facts = set[Pair]
 
@@ -157,3 +158,16 @@ def test_close_in_the_other_order(external: Facts, edges: Facts, contains_edges:
     found = closure.close(inverse=True)
     assert unpacked(found) == sorted(set(unpacked(found)))
     assert set(unpacked(found)) | {(z, x) for x, z in seeds} == inverted
+
+
+def test_deleted_facts_of_a_compressed_closure_that_paths_explain_are_derived_again() -> None:
+    """They alone: R is not closed anew."""
+    edges = {(node, node + 1) for node in range(9)}
+    closed, gone = compressed(twins.closure(edges)), sorted_keys({(0, 3), (2, 9)})
+    assert closed.is_compressed
+    closure = MaintainedClosure(relation(edges))
+    closure.commit(gone, closed.minus(gone), closed.minus(gone))
+    assert closure.is_waiting
+    found = closure.extend(NO_KEYS, NO_KEYS, closed.minus(gone))
+    assert found is not None and found.tolist() == gone.tolist()
+    assert not closure.is_waiting

@@ -9,12 +9,13 @@ Programs, 2019, sections 5 and 6). ``closure.reachability`` computes the paths; 
 R may be compressed whatever E is: where E is not S, because other rules close R, or copy its facts.
 
 Words: a fact of R is *doubtful* if no path over the remaining external facts and edges explains it. It may
-still hold by other rules. Then it is external from now on, and *restored*: what it leads to may have been
-deleted, and is derived again by the next ``extend``.
+still hold by other rules. Then it is external from now on, and what it leads to may have been deleted. The
+next ``extend`` derives again: if E = S, the deleted facts that paths explain; else what such facts, which are
+*restored*, lead to.
 
     a→b→c external, a→c derived, by another rule too; remove a→b: a→c is doubtful, proved, then external
 
-Invariant: R = S ∘ E*, except that R may lack the consequences of restored facts.
+Invariant: R = S ∘ E*, except that R may lack such facts until then (``is_waiting``).
 """
 
 from __future__ import annotations
@@ -67,12 +68,18 @@ class MaintainedClosure:
         self.external = external
         self.symmetric = symmetric
         self.doubtful = NO_KEYS
-        self.restored = restored
+        self._restored = restored
+        self._lacking = NO_KEYS  # deleted facts that paths explained when the deletions were final (E = S)
         self._edges = edges
         self._deleted = NO_KEYS
         self._deleted_edges = NO_KEYS
         self._noted = NO_KEYS  # facts that this transaction found to be external
         self._times_closed = 0  # since a dense R was sorted by objects
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether R may lack facts that the next ``extend`` derives."""
+        return bool(self._restored.size or self._lacking.size)
 
     @property
     def edges(self) -> Relation:
@@ -87,8 +94,8 @@ class MaintainedClosure:
     def note_external(self, external: Keys, internal: Keys) -> None:
         """Note facts of R that are external, and facts that are not. Precondition: R stays S ∘ E*; E = S.
 
-        External facts that are new in S may be restored, in both directions if R is symmetric: paths over
-        them may have been deleted already.
+        Paths over external facts that are new in S, in both directions if R is symmetric, may have been
+        deleted already.
         """
         new = external[~self.external.contains(external)]
         both = sorted_unique(np.concatenate((new, swap(new)))) if self.symmetric else new
@@ -159,8 +166,14 @@ class MaintainedClosure:
         new, or if R is dense and must be sorted by objects, or half of it looked at. A few new edges are
         joined with what reaches them and what they reach, if these pairs are fewer than the external facts.
         """
+        lacking, self._lacking = self._lacking, NO_KEYS
+        found = self._extended(new, new_edges, closed)
+        return found if found is None or not lacking.size else union(found, self.paths.among(lacking))
+
+    def _extended(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
+        """As ``extend``, but for facts that R lacks although paths explain them (E = S)."""
         self.external = self.external.plus(new)
-        new, self.restored = union(new, self.restored), NO_KEYS
+        new, self._restored = union(new, self._restored), NO_KEYS
         if self._edges is None:
             new = new[firsts(new) != seconds(new)]  # a loop leads to nothing else
             if not new.size:
@@ -250,7 +263,7 @@ class MaintainedClosure:
 
         Cost: a look-up for each of the edges.
         """
-        return edges.size > 0 and bool(self.restored.size or closed.object_counts(firsts(edges)).any())
+        return edges.size > 0 and bool(self._restored.size or closed.object_counts(firsts(edges)).any())
 
     def lose(
         self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool
@@ -370,12 +383,15 @@ class MaintainedClosure:
         if self._edges is None:
             noted = noted[firsts(noted) != seconds(noted)]  # a loop leads to nothing else
         self.doubtful = self._deleted = self._deleted_edges = self._noted = NO_KEYS
+        # facts of a compressed R may be deleted before the facts on their paths are proved
         if noted.size or closed.is_compressed:
             missing = self.paths.among(deleted)  # all that R may lack
-            premises = sorted_unique(self.premises(missing)[0])
-            # facts of a compressed R may be deleted before the facts on their paths are proved
-            noted = premises if closed.is_compressed else intersection(noted, premises)
-        self.restored = closed.common(union(self.restored, noted))  # a later layer may delete them
+            if self._edges is None:
+                self._lacking, noted = union(self._lacking, missing), NO_KEYS
+            else:
+                premises = sorted_unique(self.premises(missing)[0])
+                noted = premises if closed.is_compressed else intersection(noted, premises)
+        self._restored = closed.common(union(self._restored, noted))  # a later layer may delete them
 
     def _near(self, edges: Keys) -> Part:
         """The part of the graph with all paths over some edges, and all between their ends; E = S."""

@@ -152,7 +152,7 @@ class Linear(Module):
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The deletions are final. Facts that no path explains any more are external from now on."""
         self._closure.commit(self._both(deleted)[0].pairs().keys, *self._both(facts))
-        self.is_waiting = self.is_waiting or self._closure.restored.size > 0
+        self.is_waiting = self.is_waiting or self._closure.is_waiting
 
     def _both(self, facts: TripleIndex) -> tuple[Relation, Relation]:
         """T and E, inverted for the second form."""

@@ -222,7 +222,7 @@ class Transitive(Module):
             self._unclosed.clear()
         for predicate in known:
             new, closure = recent.keys(predicate), self._closures[predicate]
-            if new.size or closure.restored.size:
+            if new.size or closure.is_waiting:
                 self._refuse_literals(predicate, new)
                 self._note(predicate)
                 paths = closure.extend(new, new, facts.relation(predicate))
@@ -372,7 +372,7 @@ class Transitive(Module):
                     self._reads_anew = self.is_waiting = True
             else:
                 closure.commit(deleted.keys(predicate), edges, edges)
-            self.is_waiting = self.is_waiting or self._closures[predicate].restored.size > 0
+            self.is_waiting = self.is_waiting or self._closures[predicate].is_waiting
         self._losing.clear()
 
     def _closed_among(self, candidates: TripleIndex) -> Iterator[tuple[int, Keys]]:

@@ -28,7 +28,7 @@ from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
-from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
+from corollary.maintain.tuning import MAX_PAIRS_PER_FACT_TO_SIFT, MIN_CANDIDATES_TO_SIFT
 from corollary.maintain.workspace import Workspace
 from corollary.modules.module import Module
 
@@ -147,13 +147,18 @@ class BackwardForwardLayer:
         return predicate in order.recursive and not is_alone and not self._is_decided_in_one_step(predicate)
 
     def _is_sifted(self, order: Precedence, predicate: int) -> bool:
-        """Whether only modules without state derive facts of a predicate, or one closes the listed facts."""
+        """Whether only modules without state derive facts of a predicate, or one closes it to a sparse list.
+
+        Paths over the other facts of a dense one pass many pairs for each node.
+        """
         names = frozenset[str]() if predicate in order.alone else order.modules_deriving(predicate)
         keeping = [m for m in self._modules if m.name in names and m.keeps_state]
         if not keeping:
             return bool(names)
-        is_closed = any(module.basis(predicate) is not None for module in keeping)
-        return is_closed and not self._work.before.relation(predicate).is_compressed
+        relation = self._work.before.relation(predicate)
+        bases = [basis for module in keeping if (basis := module.basis(predicate)) is not None]
+        is_sparse = all(relation.size <= MAX_PAIRS_PER_FACT_TO_SIFT * basis.size for basis in bases)
+        return bool(bases) and is_sparse and not relation.is_compressed
 
     def _left_without(self, order: Precedence, facts: Delta) -> Delta:
         """The facts but for those that modules with state derive from I without what is left of the facts.
