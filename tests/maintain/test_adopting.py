@@ -23,7 +23,7 @@ from tests.maintain.histories import (
     same_values,
     same_visible,
 )
-from tests.maintain.test_transactions import ontologies, special
+from tests.maintain.test_transactions import ontologies, special, written
 from tests.modules import kinds, test_equality
 from tests.modules import test_recursive_aggregate as recursive
 from tests.strategies import thorough
@@ -166,3 +166,40 @@ def test_special_rules_come_and_go(both: tuple[History, list[Program]], replace:
     history, programs = both
     assume(all(map(is_stratified, programs)))
     assert_exact(history, programs, same_values, between=replace)
+
+
+CLOSED = """
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .
+    [?x, :p, ?y] :- [?x, :q, ?y] .
+    """
+
+REPEATED = written(
+    CLOSED
+    + """
+    [?x, :p, ?y] :- [?x, :p, ?y], [?x, :is, :odd] .
+    """,
+    "a q b, b p c, a is odd",
+    "b p c, a is odd",
+)
+"""Once kept: a p c, which counted as external since a rule derives it from itself."""
+
+SAME_PREDICATES = written(
+    """
+    [?x, :q, :b] :- [?x, :p, :c] .
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .
+    [?y, :p, ?z] :- [?x, :q, ?y], [?x, :q, ?z] .
+    [?x, :same, ?z] :- [?x, :same, ?y], [?y, :same, ?z] .
+    [?y, :same, ?x] :- [?x, :same, ?y] .
+    [?s, ?q, ?o] :- [?p, :same, ?q], [?s, ?p, ?o] .
+    """,
+    "d same g, g q e, e p f, g p c",
+    "d same g, g q e, e p f, g p c",
+)
+"""Without its third rule, once kept: b p f, a copy of itself."""
+
+
+@pytest.mark.parametrize("replace", [adopted, adopted_compressed])
+def test_no_fact_is_external_by_itself(replace: Replace) -> None:
+    assert_exact(*REPEATED, between=replace)
+    history, program = SAME_PREDICATES
+    assert_exact(history, [program, Program(program.rules[:2] + program.rules[3:])], between=replace)

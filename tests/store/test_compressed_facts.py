@@ -149,3 +149,23 @@ def test_who_lists_all_facts_says_so(
     monkeypatch.setattr(announcing, "MAX_ROWS_UNANNOUNCED", 50)
     with pytest.warns(ListingWarning, match="listing (78|66) facts that are held compressed"):
         list_all(graph, tmp_path)
+
+
+def test_a_folder_lists_no_closure_unasked(tmp_path: Path) -> None:
+    """A chain of 100,000, committed to a folder, would be a snapshot of 80 GB."""
+    place, length = tmp_path / "chain", 1999
+    graph = Graph(CorollaryStore(rules="owl2rl"))
+    graph.open(str(place), create=True)
+    graph.add((P, RDF.type, OWL.TransitiveProperty))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    assert len(graph) == length * (length + 1) // 2 + 1
+    graph.commit()
+    graph.close()
+    assert not [*place.glob("*.snapshot")]
+
+    graph = Graph(CorollaryStore(rules="owl2rl"))
+    graph.open(str(place))
+    assert (name(0), P, name(length)) in graph
+    store_of(graph).checkpoint()
+    graph.close()
+    assert [*place.glob("*.snapshot")]

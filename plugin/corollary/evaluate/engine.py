@@ -465,18 +465,25 @@ class Engine:
     ) -> Relation | None:
         """The facts of a predicate that are explicit, or that modules but for this one derive in one step.
 
-        None if that is not known: a module that cannot be asked derives facts of the predicate.
+        None if that is not known: a module that cannot be asked derives facts of the predicate, or a rule may
+        derive a fact from itself. (Modules with state leave such instances out.)
+
+            [?x, :t, ?y] :- [?x, :t, ?y], :A[?x] .   I has all facts: each with an :A would count as external
         """
         later = (m for m in self._modules.modules if m is not module and m not in restored)
         silent = [*later, *(m for recursive in self.recursive for m in recursive)]
         if any(predicate in rule.derives for other in silent for rule in other.rules):
             return None
+        others = [other for other in restored if other is not module]
+        plain = (other for other in others if not other.keeps_state)
+        if any(_may_repeat(rule, predicate) for other in plain for rule in other.rules):
+            return None
         index = self.fixpoint.index
         facts = Delta({predicate: index.keys(predicate)})
         found = facts & explicit | facts & self.axioms
-        for other in restored:
+        for other in others:
             asked = facts - found
-            if asked and other is not module:
+            if asked:
                 found |= Delta.gathered(other.rederive(asked, index)) & asked
         return found.relation(predicate)
 
@@ -606,3 +613,14 @@ class Engine:
             live = {edge.rule.number for edge in edges if not edge.link}
             found = {number: why for number, why in found.items() if number in live}
         return found
+
+
+def _may_repeat(rule: CompiledRule, predicate: int) -> bool:
+    """Whether a rule may conclude a fact of a predicate from this fact itself."""
+    data = [rule.atoms[position] for position in rule.data]
+    return any(
+        (head.s, head.o) == (atom.s, atom.o)
+        for head in rule.heads
+        for atom in data
+        if all(p < 0 or p == predicate for p in (head.p, atom.p))
+    )

@@ -47,7 +47,7 @@ from corollary.columns.pairs import (
 from corollary.columns.relation import COPIES
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.limits import at
-from corollary.kernels.sorted import Column, Keys, Mask
+from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.modules.module import Answer, External, Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
@@ -178,7 +178,7 @@ class Equality(Module):
         return self.rederive(wanted, facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that are replacements of ``facts``, by the pairs of Q in ``facts``.
+        """The candidates that are replacements of other ``facts``, by the pairs of Q in ``facts``.
 
         Candidates with the same cliques at all places are probed together: one fact of ``facts`` with these
         cliques derives all of them. Example: for a = b, [a, p, c] derives the candidate [b, p, c].
@@ -405,7 +405,10 @@ class Equality(Module):
         cliques: Cliques,
         derived: Candidates,
     ) -> None:
-        """Add the derivable candidates of a group of equal predicates to ``derived``."""
+        """Add the derivable candidates of a group of equal predicates to ``derived``.
+
+        Where the module is restored, ``facts`` contain the candidates: none is derived from itself.
+        """
         parts = [candidates.keys(predicate) for predicate in group]
         keys = np.concatenate(parts)
         subjects, objects = (cliques if place in self._places else NO_CLIQUES for place in (0, 2))
@@ -416,11 +419,11 @@ class Equality(Module):
         wanted, rows = pack(others[more], values), rows[more]
         order = np.argsort(wanted)  # ascending probes are faster
         wanted, rows = wanted[order], rows[order]
-        found: Mask = np.zeros(first.size, np.bool_)
+        found: Rows = np.zeros(first.size, np.int64)
         for predicate in (group[0], *self._equal_predicates(group[0], cliques)):
-            found[rows[facts.relation(predicate).contains(wanted)]] = True
-        is_derived = found[number]
-        start = 0
+            found += np.bincount(rows[facts.relation(predicate).contains(wanted)], minlength=first.size)
+        sources, start = found[number], 0
         for predicate, part in zip(group, parts, strict=True):
-            derived.setdefault(predicate, []).append(part[is_derived[start : start + part.size]])
+            is_derived = sources[start : start + part.size] > facts.relation(predicate).contains(part)
+            derived.setdefault(predicate, []).append(part[is_derived])
             start += part.size

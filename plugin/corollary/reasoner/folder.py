@@ -57,6 +57,7 @@ from corollary.reasoner.persistence import Seen, seen_in_file
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.snapshot_file import Contents, MappedSnapshot, contents_of, write_snapshot
 from corollary.reasoner.tuning import (
+    MAX_FACTS_LISTED_PER_FACT,
     MAX_LINE_BYTES,
     MAX_LOG_BYTES,
     MAX_LOGGED,
@@ -444,8 +445,11 @@ class Folder:
         version, checkpoint = self._written.version, self._written.checkpoint
         if self.read_only or version is None or version.derived.state is None:
             return False
-        size = version.state.index.fact_count()
-        if size < MIN_FACTS_TO_CHECKPOINT:
+        index = version.state.index
+        size = index.fact_count()
+        unlisted = sum(len(relation) for _, relation in index.relations() if relation.is_compressed)
+        given = size - unlisted + version.quads.union.fact_count()
+        if size < MIN_FACTS_TO_CHECKPOINT or unlisted > MAX_FACTS_LISTED_PER_FACT * given:
             return False
         if checkpoint is None or not checkpoint.file(self.place).exists():
             return True
