@@ -557,3 +557,18 @@ def test_merged_graphs_are_not_kept_with_the_facts(family: Dataset) -> None:
         gc.collect()
         counts.append(sum(isinstance(each, TripleIndex) for each in gc.get_objects()))
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("function", ["SUM", "AVG"])
+@pytest.mark.parametrize(
+    ("argument", "values"),
+    [("?a * 2", ("INF", "double", "-INF", "double")), ("?a", (f"{10**400}", "integer", "1.5", "double"))],
+)
+def test_a_total_that_python_does_not_compute_has_no_value(
+    function: str, argument: str, values: tuple[str, ...]
+) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    for text, datatype in zip(values[::2], values[1::2], strict=True):
+        graph.add((EX.a, EX.p, Literal(text, datatype=XSD[datatype])))
+    (row,) = graph.query(f"SELECT ({function}({argument}) AS ?y) (COUNT(*) AS ?n) {{ ?s ?p ?a }}")
+    assert list(row) == [None, Literal(2)]  # type: ignore[arg-type]

@@ -512,9 +512,9 @@ def _text_key(term: Any) -> Any:
 
 
 def _number_key(term: Any) -> Any:
-    """The key of an exact number."""
+    """The key of an exact number. None for NaN, which a decimal may be: NaN * 2 is one, as in rdflib."""
     is_exact = type(term) is Literal and term.datatype in RANKS and type(term.value) in (int, Decimal)
-    return term.value if is_exact else None
+    return term.value if is_exact and term.value == term.value else None
 
 
 def _time_key(term: Any) -> Any:
