@@ -21,6 +21,7 @@ from corollary.columns.column_file import FIRST_BYTE, ColumnFile, DamagedFile, w
 from corollary.language import CorollaryError
 from corollary.reasoner import Reasoner, snapshot_file
 from corollary.reasoner.snapshot_file import MappedSnapshot
+from corollary.store import CorollaryStore
 
 A = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 SUB = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
@@ -184,3 +185,16 @@ def test_orders_with_other_pairs_are_refused(good: Path, tmp_path: Path) -> None
     pairs = snapshot.facts.relation(int(columns["facts.predicates"][1][relation])).pairs()
     with pytest.raises(DamagedFile, match=r"the two orders of facts differ|of unknown terms|not in order"):
         _ = pairs.by_object
+
+
+@pytest.mark.parametrize("byte", [ord("x"), ord("@"), 0xFF])
+def test_texts_that_are_no_terms_are_damage(good: Path, tmp_path: Path, byte: int) -> None:
+    about, columns = columns_of(good)
+    for name in ("terms.iri.texts", "terms.literal.texts"):
+        dtype, column = columns[name]
+        columns[name] = dtype, np.full_like(column, byte)
+    rewrite(tmp_path / "x.snapshot", about, columns)
+    store = CorollaryStore()
+    with pytest.raises(CorollaryError):
+        store.open(str(tmp_path / "x.snapshot"))
+        list(store.triples((None, None, None)))

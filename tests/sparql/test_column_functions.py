@@ -318,3 +318,32 @@ def test_decimals_of_repeated_values(scales: list[int]) -> None:
     found = Numbers(no, no, np.full(values.size, 4, np.uint8), values, scale).decimals()
     expected = [f"{Decimal(v).scaleb(-s)}" for v, s in zip(values.tolist(), scale.tolist(), strict=True)]
     assert list(map(str, found)) == expected
+
+
+@pytest.mark.parametrize("rows", [2, 200])
+@pytest.mark.parametrize(
+    ("expression", "term", "value"),
+    [
+        *(
+            (f"{name}", Literal("Ab", lang="en-US"), Literal(text, lang="en-US"))
+            for name, text in (
+                ("UCASE(?o)", "AB"),
+                ("LCASE(?o)", "ab"),
+                ("SUBSTR(?o, 2)", "b"),
+                ("STRBEFORE(?o, 'b')", "A"),
+                ("REPLACE(?o, 'b', 'c')", "Ac"),
+            )
+        ),
+        ("ABS(FLOOR(?o))", Literal(Decimal("-2.5")), Literal(Decimal("3"))),
+        ("-CEIL(?o)", Literal(Decimal("2.5")), Literal(Decimal("-3"))),
+        ("DATATYPE(ABS(ROUND(?o)))", Literal(Decimal("0.1")), XSD.decimal),
+    ],
+)
+def test_values_do_not_depend_on_the_number_of_rows(
+    expression: str, term: Node, value: Node, rows: int
+) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    for number in range(rows):
+        graph.add((URIRef(f"urn:{number}"), RDFS.label, term))
+    found = {row[0] for row in graph.query(f"SELECT ({expression} AS ?v) {{ ?s ?p ?o }}")}  # type: ignore[index]
+    assert {term.n3() for term in found} == {value.n3()}

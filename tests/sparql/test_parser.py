@@ -232,3 +232,18 @@ def test_escapes() -> None:
 
 def literals(query: Query) -> list[Literal]:
     return [part for part in walk(query) if isinstance(part, Literal)]
+
+
+def test_limit_and_offset_stand_once_each() -> None:
+    for text in ("LIMIT 1 OFFSET 2", "OFFSET 2 LIMIT 1"):
+        parse_query(f"SELECT * {{ ?s ?p ?o }} {text}", {})
+    for text in ("LIMIT 1 LIMIT 2", "OFFSET 1 LIMIT 2 OFFSET 3", "LIMIT 1 OFFSET 2 LIMIT 3"):
+        with pytest.raises(SparqlSyntaxError, match="expected the end of the query"):
+            parse_query(f"SELECT * {{ ?s ?p ?o }} {text}", {})
+
+
+def test_a_limit_may_have_any_number_of_digits() -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.update("INSERT DATA { <urn:a> <urn:b> 1 , 2 }")
+    for number, rows in (("9" * 5000, 2), ("0" * 5000 + "1", 1)):
+        assert len(graph.query(f"SELECT * {{ ?s ?p ?o }} LIMIT {number}")) == rows

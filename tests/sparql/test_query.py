@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from rdflib.term import Node
 from tests.sparql.results import same_results
 from tests.strategies import examples
 
+from corollary.columns import TripleIndex
 from corollary.language import CorollaryError
 from corollary.store import EXPLICIT, INFERRED, CorollaryStore, NestedTooDeep
 
@@ -541,3 +543,32 @@ def test_exists_in_exists_is_asked_for_the_solutions_of_the_outer_one(graph: Gra
     for condition in (f"EXISTS {{ {inner} }}", f"?n > 9 || EXISTS {{ {inner} }}"):
         found = native(graph, f"SELECT ?n {{ ?s x:p ?n FILTER({condition}) }}")
         assert sorted(int(str(row[0])) for row in found) == [0, 1, 2, 3], condition
+
+
+def test_merged_graphs_are_not_kept_with_the_facts(family: Dataset) -> None:
+    names = [graph.identifier.n3() for graph in family.graphs() if isinstance(graph.identifier, URIRef)][:2]
+    text = f"SELECT * FROM {names[0]} FROM {names[1]} {{ ?x ?p ?y . ?y (!<urn:none>)* ?z }}"
+    assert len(names) == 2
+    list(family.query(text))
+    counts = []
+    for _ in range(2):
+        for _ in range(5):
+            list(family.query(text))
+        gc.collect()
+        counts.append(sum(isinstance(each, TripleIndex) for each in gc.get_objects()))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("function", ["SUM", "AVG"])
+@pytest.mark.parametrize(
+    ("argument", "values"),
+    [("?a * 2", ("INF", "double", "-INF", "double")), ("?a", (f"{10**400}", "integer", "1.5", "double"))],
+)
+def test_a_total_that_python_does_not_compute_has_no_value(
+    function: str, argument: str, values: tuple[str, ...]
+) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    for text, datatype in zip(values[::2], values[1::2], strict=True):
+        graph.add((EX.a, EX.p, Literal(text, datatype=XSD[datatype])))
+    (row,) = graph.query(f"SELECT ({function}({argument}) AS ?y) (COUNT(*) AS ?n) {{ ?s ?p ?a }}")
+    assert list(row) == [None, Literal(2)]  # type: ignore[arg-type]

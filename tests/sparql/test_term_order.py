@@ -216,3 +216,18 @@ def answer(store: Any, data: list[tuple[int, Node]], query: str) -> set[tuple[An
         graph.add((EX[f"g{group}"], EX.p, EX[f"n{number}"]))
         graph.add((EX[f"n{number}"], EX.q, term))
     return {tuple(row) for row in graph.query(query)}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows", [1, 100, 2000])
+def test_a_decimal_that_is_no_number_comes_last(rows: int) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    for number in range(rows):
+        graph.add((URIRef(f"urn:{number}"), URIRef("urn:p"), Literal(number)))
+    graph.add((URIRef("urn:nan"), URIRef("urn:p"), Literal("NaN", datatype=XSD.double)))
+    for text in (
+        "SELECT ?s { ?s ?p ?o } ORDER BY (?o * 2)",
+        "SELECT ?s { ?s ?p ?o BIND(?o / 3 AS ?x) } ORDER BY ?x",
+        "SELECT ?s (SUM(?o * 2) AS ?x) { ?s ?p ?o } GROUP BY ?s ORDER BY ?x",
+    ):
+        found = [str(row[0]) for row in graph.query(text)]  # type: ignore[index]
+        assert found == [*(f"urn:{number}" for number in range(rows)), "urn:nan"]

@@ -268,3 +268,24 @@ def test_columns_and_terms_agree(terms: list[Any], with_numbers: bool) -> None:
         alone, own = graph_of([term])
         own.register_function(F, function, vectorised=True, takes="numbers" if with_numbers else "texts")
         assert exactly(values(alone, f"<{F}>(?o)")).items() <= found.items()
+
+
+def test_an_end_of_iteration_ends_the_query_and_not_its_rows() -> None:
+    graph, store = graph_of(TERMS)
+
+    def first(value: Any) -> Any:
+        return next(iter(()))
+
+    register_custom_function(EX.first, first)  # type: ignore[arg-type]
+    try:
+        for name, vectorised in ((F, False), (F, True), (EX.first, None)):
+            if vectorised is not None:
+                store.register_function(str(name), first, vectorised=vectorised)
+            for text in ("FILTER({0}(?x))", "FILTER(COALESCE({0}(?x), true))", "BIND({0}(?x) AS ?y)"):
+                pattern = f"{{ ?s ?p ?x {text.format(name.n3())} }}"
+                with pytest.raises(RuntimeError, match="StopIteration"):
+                    list(graph.query(f"SELECT * {pattern}"))
+                with pytest.raises(RuntimeError, match="StopIteration"):
+                    graph.query(f"ASK {pattern}")
+    finally:
+        unregister_custom_function(EX.first, first)

@@ -25,6 +25,7 @@ from tests.trust.operations import crash, seen
 from corollary.cli import main
 from corollary.language import CorollaryError
 from corollary.reasoner import commit_log, folder
+from corollary.reasoner.commit_log import LOG
 from corollary.reasoner.folder import Folder
 from corollary.reasoner.folder_place import DATABASE
 from corollary.reasoner.journal import Journal
@@ -692,3 +693,40 @@ def test_rules_that_do_not_exist_are_refused_at_opening(tmp_path: Path) -> None:
             store.open(configuration, create=True)
         assert not len(store)
         store.commit()
+
+
+def test_a_log_behind_a_link_is_not_emptied(tmp_path: Path) -> None:
+    place, victim = tmp_path / "store", tmp_path / "letter.txt"
+    written(place).close()
+    victim.write_text("precious")
+    (place / LOG).symlink_to(victim)
+    store = CorollaryStore(rules="rdfs")
+    store.open(str(place))
+    for number in range(3):
+        Graph(store, EX.g).add((EX.s, EX.p, EX[f"new{number}"]))
+        store.commit()
+    store.close()
+    assert victim.read_text() == "precious"
+    assert len(list(reader(place).triples((EX.s, EX.p, None)))) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    store = written(tmp_path / "store")
+    store.checkpoint()
+    Graph(store, EX.g).add(TRIPLE)
+    store.commit()
+    Graph(store, EX.g).remove(TRIPLE)
+    store.commit()
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    count = len(store)
+    store.close()
+    (snapshot,) = (tmp_path / "copy").glob("*.snapshot")
+    snapshot.unlink()
+    os.mkfifo(snapshot)
+    with pytest.warns(UserWarning, match="is no file"):
+        assert len(reader(tmp_path / "copy")) == count
+    (tmp_path / "copy" / LOG).unlink()
+    os.mkfifo(tmp_path / "copy" / LOG)
+    with pytest.raises(CorollaryError, match="is no file"):
+        reader(tmp_path / "copy")

@@ -687,3 +687,22 @@ time.sleep(0.3)
         [sys.executable, "-c", code, str(tmp_path / "store")], capture_output=True, text=True
     )
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("datatype", ['http://example.org/"q', 'urn:"', 'urn:"@en', 'urn:"^^<urn:x'])
+def test_a_datatype_with_quotation_marks_is_kept(tmp_path: Path, datatype: str) -> None:
+    literal = Literal('x"', datatype=URIRef(datatype))
+    store = CorollaryStore(rules="owl2rl")
+    store.open(str(tmp_path / "store"), create=True)
+    Graph(store, EX.g).add((EX.a, EX.p, literal))
+    store.close()
+    again = CorollaryStore(rules="owl2rl")
+    again.open(str(tmp_path / "store"))
+    graph = Graph(again, EX.g)
+    assert literal in set(graph.objects(EX.a, EX.p))
+    for rows in (1, 100):
+        graph.addN((EX[f"a{n}"], EX.p, literal, graph) for n in range(rows))
+        text = "SELECT DISTINCT (STR(?o) AS ?t) (DATATYPE(?o) AS ?d) { ?s <http://example.org/p> ?o }"
+        assert [tuple(map(str, row)) for row in graph.query(text)] == [('x"', datatype)]  # type: ignore[arg-type]
+    again.close()

@@ -226,6 +226,8 @@ class ColumnFile:
         if sys.byteorder != "little":
             raise CorollaryError(f"{self.place}: snapshots are mapped by little-endian processors only")
         try:
+            if self.place.exists() and not self.place.is_file():  # to open a pipe may take forever
+                raise self.damage("it is no file")
             with open(self.place, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if not size:

@@ -88,6 +88,13 @@ class MappedTextTable(TextTable):
         except UnicodeDecodeError as error:
             raise self._file.damage("a text is not UTF-8") from error
 
+    def strings(self, numbers: Places) -> list[str]:
+        """As ``TextTable.strings``."""
+        try:
+            return super().strings(numbers)
+        except UnicodeDecodeError as error:
+            raise self._file.damage("a text is not UTF-8") from error
+
     def _bytes_of(self, number: int) -> bytes:
         """The bytes of a text of the file, checked."""
         if not 0 <= number < self._size:

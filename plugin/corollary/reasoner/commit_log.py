@@ -127,14 +127,22 @@ def _is_torn(line: bytes) -> bool:
     return is_cut or line.count(0) > 1
 
 
+def _not_linked(place: str, flags: int) -> int:
+    """Open a file, which must not be a symbolic link, where the system can tell."""
+    return os.open(place, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
 class CommitLog:
     """The log of a folder that is open for writing."""
 
     def __init__(self, place: Path) -> None:
-        """Open the log, or make it; what is in it stays. Raises OSError."""
+        """Open the log, or make it; what is in it stays. Raises OSError, also for a symbolic link.
+
+        A log is emptied: behind a link this would be the file of someone else.
+        """
         self._place = os.fspath(place)
         is_new = not place.exists()
-        self._file = open(place, "a+b", buffering=0)  # noqa: SIM115
+        self._file = open(place, "a+b", buffering=0, opener=_not_linked)  # noqa: SIM115
         self.close = finalize(self, self._file.close)
         self._inode = os.fstat(self._file.fileno()).st_ino
         self.seed = self.end = -1

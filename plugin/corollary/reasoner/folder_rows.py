@@ -133,8 +133,11 @@ def logged_after(journal: Journal, manifest: bytes, number: int) -> list[LoggedC
     """The commits in the log that follow the state of the database. Raises DamagedFolder."""
     if not journal.has_log:
         return []
+    log = journal.place / LOG
+    if log.exists() and not log.is_file():
+        raise damage(journal.place, f"{LOG} is no file")  # to read a pipe or a device may take forever
     try:
-        content = (journal.place / LOG).read_bytes()
+        content = log.read_bytes()
     except FileNotFoundError as error:
         raise damage(journal.place, f"{LOG} is missing") from error
     try:

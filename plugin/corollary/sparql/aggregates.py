@@ -256,7 +256,7 @@ def _totalled(item: Aggregate, members: Column, terms: QueryTerms) -> Node | Non
         members = members[np.sort(number_keys(members)[0])]
     try:
         return TOTALS[item.function](_decoded(members, terms))
-    except ExpressionError:
+    except (ExpressionError, ArithmeticError):  # also infinite decimals, and integers beyond floats
         return None
 
 

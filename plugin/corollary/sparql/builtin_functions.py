@@ -4,7 +4,8 @@ A function maps terms to a term. It raises an exception where SPARQL has a type 
 not about limits or the evaluation itself is one, see ``term_evaluation``. Invariant: where rdflib's function
 has a value and no error, the value is the same; so a query has the same answers with every store. Exceptions:
 IN compares values, REGEX and REPLACE have XPath's patterns, SUBSTR may start before the text, casts follow
-SPARQL's table, and sums of floats that are written as whole numbers are floats.
+SPARQL's table, sums of floats that are written as whole numbers are floats, and so are decimals decimals
+after ROUND and the like.
 """
 
 from __future__ import annotations
@@ -335,7 +336,10 @@ def _whole(change: Callable[[Any], int], term: Node) -> Literal:
     value = number(term)
     if isinstance(value, float) and not math.isfinite(value):
         return term  # type: ignore[return-value]
-    return Literal(change(value), datatype=term.datatype)  # type: ignore[attr-defined]
+    whole: Any = change(value)
+    if isinstance(value, Decimal):
+        whole = Decimal(whole)  # ABS and the sign minus give what their argument is
+    return Literal(whole, datatype=term.datatype)  # type: ignore[attr-defined]
 
 
 def _rounded(value: Any) -> int:
@@ -508,9 +512,9 @@ def _text_key(term: Any) -> Any:
 
 
 def _number_key(term: Any) -> Any:
-    """The key of an exact number."""
+    """The key of an exact number. None for NaN, which a decimal may be: NaN * 2 is one, as in rdflib."""
     is_exact = type(term) is Literal and term.datatype in RANKS and type(term.value) in (int, Decimal)
-    return term.value if is_exact else None
+    return term.value if is_exact and term.value == term.value else None
 
 
 def _time_key(term: Any) -> Any:

@@ -34,6 +34,7 @@ from corollary.sparql.column_values import (
     Ids,
     Numbers,
     Texts,
+    Values,
 )
 from corollary.sparql.term_texts import content_of, cut_out, large, mask_of
 
@@ -43,6 +44,14 @@ def _plain(node: Any) -> str:
     if not isinstance(node, Literal) or node.language or node.datatype is not None:
         raise Unsupported
     return str(node)
+
+
+def _with_tags(own: ColumnArguments, values: Values) -> Texts:
+    """As strings, for a function whose values keep the tag: those with capitals are left to the terms."""
+    texts = own.texts(values)
+    if texts.suffixes is None or not isinstance(values, Ids):
+        return texts
+    return replace(texts, undecided=texts.undecided | (own.has_upper_tag(values) & ~texts.failed))
 
 
 def _length(own: ColumnArguments, node: Any) -> Part:
@@ -56,7 +65,7 @@ def _length(own: ColumnArguments, node: Any) -> Part:
 def _cased(change: Callable[[str], str], own: ColumnArguments, node: Any) -> Part:
     """UCASE and LCASE."""
     (values,), over = own.together([node])
-    texts = own.texts(values)
+    texts = _with_tags(own, values)
     return Part(replace(texts, texts=cased(texts.texts, change)), over)
 
 
@@ -79,7 +88,7 @@ def _cut(name: str, own: ColumnArguments, text: Any, wanted: Any) -> Part:
     if not constant:
         raise Unsupported
     (values,), over = own.together([text])
-    texts = own.texts(values)
+    texts = _with_tags(own, values)
     places = places_of(texts.texts, constant)
     bounds, arena = content_of(texts.texts)
     missing = places < 0
@@ -100,7 +109,7 @@ def _substring(own: ColumnArguments, text: Any, *bounds: Any) -> Part:
     if not all(type(number) is int and 0 <= number < 1 << 31 for number in numbers) or not numbers[0]:
         raise Unsupported
     (values,), over = own.together([text])
-    texts = own.texts(values)
+    texts = _with_tags(own, values)
     start = numbers[0] - 1
     stop = start + numbers[1] if len(numbers) > 1 else None
     cut = compute.utf8_slice_codeunits(texts.texts, start=start, stop=stop)
@@ -118,7 +127,7 @@ def _replaced(own: ColumnArguments, text: Any, pattern: Any, replacement: Any, *
     matcher = compiled(_plain(pattern), *map(_plain, flags))
     wanted = _plain(replacement)
     (values,), over = own.together([text])
-    texts = own.texts(values)
+    texts = _with_tags(own, values)
     table = matcher.replaced_bytes(wanted)
     if table is not None:
         found = bytes_replaced(texts.texts, table)

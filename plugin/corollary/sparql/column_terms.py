@@ -34,6 +34,7 @@ from corollary.sparql.column_values import (
 from corollary.sparql.number_texts import POWERS
 from corollary.sparql.term_evaluation import custom_function
 from corollary.sparql.term_texts import large
+from corollary.sparql.typed_literals import datatype_of
 from corollary.sparql.value_columns import Code
 from corollary.sparql.written_literals import UNBOUND
 from corollary.terms.dictionary import Kind, kinds
@@ -109,7 +110,9 @@ def _datatype(own: ColumnArguments, node: Any) -> Part:
     encoded = compute.dictionary_encode(found.suffixes)
     names = []
     for suffix in encoded.dictionary.to_pylist():
-        datatype = RDF.langString if suffix[:1] == "@" else URIRef(suffix[3:-1]) if suffix else XSD.string
+        datatype = (
+            RDF.langString if suffix[:1] == "@" else datatype_of(suffix[3:-1]) if suffix else XSD.string
+        )
         names.append(own.terms.id_of(datatype))
     ids = np.full(values.size, UNBOUND, np.uint32)
     ids[found.rows] = np.array([*names, 0], np.uint32)[encoded.indices.to_numpy()]

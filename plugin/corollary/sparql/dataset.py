@@ -124,7 +124,11 @@ class QueryDataset:
         missing = source.missing(home, clauses)
         parts = [source.load(graph) if graph in missing else source.index(graph) for graph in default]
         # a graph in FROM and FROM NAMED is loaded twice: the default graph shares no blank nodes with others
-        source = replace(source, read={graph: source.load(graph) for graph in named if graph in missing})
+        read: dict[Node | None, TripleIndex] = {
+            graph: source.load(graph) for graph in named if graph in missing
+        }
+        is_lasting = len(parts) == 1 and not missing  # else nothing is known of the new indexes for long
+        source = replace(source, read=read, known=source.known if is_lasting else {})
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
 
     def graphs(self) -> list[Node]:

@@ -17,10 +17,11 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.kernels.sorted import Column
+from corollary.language import CorollaryError
 from corollary.language.constants import escape, unescape
 from corollary.sparql.term_texts import TextColumns, parts_of
 from corollary.sparql.tuning import MAX_CHARACTERS_OF_TAG_CACHED, MAX_IRIS_FOUND, MAX_LANGUAGE_TAGS_CACHED
-from corollary.sparql.typed_literals import literal_as_written
+from corollary.sparql.typed_literals import QUOTE_IN_DATATYPE, literal_as_written
 from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary, kinds
 
@@ -162,7 +163,12 @@ def text_of(term: Node) -> str:
         text = f'"{escape(str(term))}"'
         if term.language:
             return f"{text}@{term.language.lower()}"
-        return text if term.datatype is None else f"{text}^^<{term.datatype}>"
+        datatype = term.datatype
+        if datatype is None:
+            return text
+        if '"' in datatype:  # no IRI, but rdflib takes it
+            return text + "^^<" + datatype.replace('"', QUOTE_IN_DATATYPE) + ">"
+        return f"{text}^^<{datatype}>"
     if isinstance(term, BNode):
         return f"_:{term}"
     if isinstance(term, Variable):
@@ -173,20 +179,25 @@ def text_of(term: Node) -> str:
 
 
 def _term(text: str) -> Node:
-    """The rdflib term of a dictionary key."""
+    """The rdflib term of a dictionary key. Raises CorollaryError for another text: a file is damaged."""
     if text[0] == "<":
         return str.__new__(URIRef, text[1:-1])  # no second warning about an invalid IRI
     if text[0] == "_":
         return BNode(text[2:])
-    if text[-1] == '"':
-        return plain_literal(unescape(text[1:-1]))
-    closing = text.rindex('"')
-    lexical, suffix = unescape(text[1:closing]), text[closing + 1 :]
-    if suffix[:2] == "^^":
-        return literal_as_written(lexical, suffix[3:-1])
-    if suffix and (len(suffix) > MAX_CHARACTERS_OF_TAG_CACHED or not _is_tag(suffix)):
-        return Literal(lexical, lang=suffix[1:])  # raises the error of a wrong tag
-    return plain_literal(lexical, suffix[1:] or None)
+    try:
+        if text[-1] == '"':
+            return plain_literal(unescape(text[1:-1]))
+        closing = text.rindex('"')
+        lexical, suffix = unescape(text[1:closing]), text[closing + 1 :]
+        if suffix[:2] == "^^":
+            return literal_as_written(lexical, suffix[3:-1])
+        if suffix and (len(suffix) > MAX_CHARACTERS_OF_TAG_CACHED or not _is_tag(suffix)):
+            return Literal(lexical, lang=suffix[1:])  # raises the error of a wrong tag
+        return plain_literal(lexical, suffix[1:] or None)
+    except ValueError as error:
+        raise CorollaryError(
+            f"a stored text is no term ({error}): the file of the store is damaged; put back a copy of it"
+        ) from error
 
 
 def plain_literal(text: str, language: str | None = None) -> Literal:

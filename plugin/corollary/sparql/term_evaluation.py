@@ -201,6 +201,8 @@ def _function(call: FunctionCall, environment: Environment) -> Evaluate:
             term = function(*arguments)
         except (SPARQLError, TypeError) as error:
             raise ExpressionError(str(error)) from error
+        except StopIteration as error:  # would end the iteration over batches
+            raise RuntimeError(f"<{call.iri}>: {str(error) or 'StopIteration'}") from error
         if term is None or isinstance(term, SPARQLError):
             raise ExpressionError("the function has no value")
         if not isinstance(term, Node):

@@ -60,7 +60,11 @@ def literal_as_written(text: str, datatype: str) -> Literal:
     return literal
 
 
+QUOTE_IN_DATATYPE = "\\u0022"
+"""What stands for a quotation mark in the datatype of a text, where the last mark closes the characters."""
+
+
 @lru_cache(maxsize=MAX_DATATYPES_CACHED)
 def datatype_of(iri: str) -> URIRef:
-    """The datatype with an IRI."""
-    return URIRef(iri)
+    """The datatype that a text of the dictionary names."""
+    return str.__new__(URIRef, iri.replace(QUOTE_IN_DATATYPE, '"'))  # no second warning about an invalid IRI

@@ -69,11 +69,14 @@ class UserFunction:
         return values
 
     def _called(self, arguments: Sequence[Any]) -> Any:
-        """The function's result. Its NotImplementedError becomes RuntimeError: else rdflib would answer."""
+        """The function's result. What means something to iterators, or to rdflib, becomes RuntimeError.
+
+        StopIteration would end the iteration over batches, and rdflib would answer after NotImplementedError.
+        """
         try:
             return self.function(*arguments)
-        except NotImplementedError as error:
-            raise RuntimeError(f"<{self.iri}>: {error}") from error
+        except (NotImplementedError, StopIteration) as error:
+            raise RuntimeError(f"<{self.iri}>: {str(error) or type(error).__name__}") from error
 
     def _term(self, value: Any) -> Node:
         if value is None:

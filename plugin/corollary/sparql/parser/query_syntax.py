@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from sys import maxsize
 
 from rdflib.term import Node, Variable
 
@@ -210,7 +211,9 @@ class QueryParser(PatternParser):
             found.order.append(self._condition())
             while self._at_condition():
                 found.order.append(self._condition())
-        while self.word in ("LIMIT", "OFFSET"):
+        left = {"LIMIT", "OFFSET"}
+        while self.word in left:
+            left.remove(self.word)
             self._limit(found)
         if self.accept("VALUES"):
             found.table = self.values()
@@ -244,7 +247,8 @@ class QueryParser(PatternParser):
         word = self.advance()
         if self.kind != "integer":
             self.fail_expecting("a whole number")
-        number = int(self.advance())
+        digits = self.advance().lstrip("0")
+        number = int(digits or "0") if len(digits) < len(str(maxsize)) else maxsize
         if word == "LIMIT":
             found.limit = number
         else:
