@@ -198,3 +198,5 @@ def test_texts_that_are_no_terms_are_damage(good: Path, tmp_path: Path, byte: in
     with pytest.raises(CorollaryError):
         store.open(str(tmp_path / "x.snapshot"))
         list(store.triples((None, None, None)))
+    with pytest.raises(CorollaryError):
+        MappedSnapshot(tmp_path / "x.snapshot").dictionary.literal_forms  # noqa: B018 - made when first read

@@ -347,3 +347,33 @@ def test_values_do_not_depend_on_the_number_of_rows(
         graph.add((URIRef(f"urn:{number}"), RDFS.label, term))
     found = {row[0] for row in graph.query(f"SELECT ({expression} AS ?v) {{ ?s ?p ?o }}")}  # type: ignore[index]
     assert {term.n3() for term in found} == {value.n3()}
+
+
+POOLS: tuple[list[Any], ...] = (
+    [Literal(number) for number in (-1, 0, 1, 7, 10**17)] + [Literal("01", datatype=XSD.integer)],
+    [Literal("a"), Literal("b", lang="en"), Literal(""), *IRIS],
+    [Literal(1), Literal(Decimal("1.0")), Literal(1.0), Literal("1"), Literal("x", datatype=XSD.integer)],
+)
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.data())
+def test_members_are_those_that_are_equal(data: st.DataObject) -> None:
+    """IN with constants is the disjunction of equalities, whatever is compared."""
+    pools = st.sampled_from((*POOLS, [term for pool in POOLS for term in pool]))
+    terms = data.draw(st.lists(st.sampled_from(data.draw(pools)), min_size=1))
+    members = data.draw(st.lists(st.sampled_from(data.draw(pools)), min_size=1, max_size=6))
+    graph = Graph(CorollaryStore(rules="none"))
+    for number, term in enumerate(terms):
+        graph.add((URIRef(f"urn:{number}"), RDFS.label, term))
+        graph.add((URIRef(f"urn:{number}"), RDFS.seeAlso, URIRef("urn:unlabelled")))
+    texts = [term.n3() for term in members]
+    ways = f"?o IN ({', '.join(texts)})", " || ".join(f"?o = {text}" for text in texts)
+    pattern = "{ ?s ?q ?u OPTIONAL { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?o } }"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", 1)
+        for sign in ("", "!"):
+            one, other = (
+                sorted(map(str, graph.query(f"SELECT ?s ({sign}({way}) AS ?v) {pattern}"))) for way in ways
+            )
+            assert one == other

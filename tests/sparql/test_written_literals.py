@@ -154,3 +154,17 @@ def test_the_memory_of_separators_counts(rows: int) -> None:
     store = CorollaryStore(rules="none", limits="bytes=100KB")
     with pytest.raises(LimitExceeded):
         len(Graph(store).query(query))
+
+
+def test_texts_that_the_store_has_are_not_entered() -> None:
+    """They were entered as empty texts, and an empty head made a kernel write before its array."""
+    dictionary = TermDictionary()
+    known = [f'"known {number}"' for number in range(300)]
+    for text in known:
+        dictionary.encode(text)
+    terms = QueryTerms(Terms(dictionary))
+    new = [f'"new {number}"' for number in range(300)]
+    texts = pyarrow.array([text for pair in zip(known, new, strict=True) for text in pair], "large_string")
+    ids = terms.ids_of_literals(texts)
+    assert terms._written is not None and len(terms._written.table) == len(new)
+    assert [terms.text_of(term_id) for term_id in ids.tolist()] == texts.to_pylist()

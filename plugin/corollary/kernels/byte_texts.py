@@ -416,7 +416,7 @@ def enter_slots(
             for position in range(length):
                 text[np.uint64(same + position)] = arena[np.uint64(begin + position)]
             size = _end(begin, begin + length, arena, text, same + length)
-            known = same if number % TEXTS_PER_HEAD else length - 1  # its last byte may be a code
+            known = same if number % TEXTS_PER_HEAD else max(length - 1, 0)  # its last byte may be a code
             hashes[row] = _hash(text, 0, size)
         for row in range(count):
             place: Place = _first_slot(hashes[row], slots)

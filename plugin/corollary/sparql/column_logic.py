@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from rdflib.term import Literal, URIRef
 
 from corollary.kernels.arrow import compute
 from corollary.kernels.sorted import Mask
@@ -25,8 +26,10 @@ from corollary.sparql.column_values import (
     Ids,
     Texts,
     Values,
+    decoded,
     per_row,
 )
+from corollary.sparql.value_columns import Code
 from corollary.sparql.written_literals import UNBOUND
 
 
@@ -64,7 +67,32 @@ def _member(own: ColumnArguments, *nodes: Any) -> Part:
     wanted, *members = nodes
     if not members:
         raise Unsupported
+    if len(members) > 1 and all(isinstance(member, Literal | URIRef) for member in members):
+        found = _in_constants(own, wanted, members)
+        if found is not None:
+            return found
     return _disjunction(own, *(Call("=", (wanted, member)) for member in members))
+
+
+def _in_constants(own: ColumnArguments, wanted: Any, members: Sequence[Any]) -> Part | None:
+    """IN with constants, by one search for each value; None unless all are names and strings, or integers.
+
+    Names and strings are equal if their ids are, as in ``column_comparisons``.
+    """
+    part = own.evaluated(wanted)
+    values = part.values
+    if not isinstance(values, Ids):
+        return None
+    rows = np.flatnonzero(~values.failed & ~values.undecided)
+    ids = values.ids[rows], np.array([own.terms.id_of(member) for member in members], np.uint32)
+    one, other = (decoded(each, own.terms) for each in ids)
+    for code, keys in ((Code.STRING, ids), (Code.INTEGER, (one.values, other.values))):
+        if (one.codes == code).all() and (other.codes == code).all():
+            sought = np.sort(keys[1])
+            true = no_rows(values.size)
+            true[rows] = sought[np.minimum(sought.searchsorted(keys[0]), sought.size - 1)] == keys[0]
+            return Part(Booleans(values.failed, values.undecided, true), part.over)
+    return None
 
 
 def _bound(own: ColumnArguments, node: Any) -> Part:

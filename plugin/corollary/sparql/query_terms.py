@@ -91,7 +91,13 @@ class QueryTerms:
         self.dictionary.find_texts(wanted, ids, Kind.LITERAL)
         is_absent = ids == ABSENT
         if is_absent.any():
-            absent = replace(wanted, lengths=np.where(is_absent, wanted.lengths, 0))
+            absent = replace(
+                wanted,
+                lengths=np.where(is_absent, wanted.lengths, 0),
+                firsts=np.where(
+                    is_absent, wanted.firsts, np.uint8(0)
+                ),  # else they are entered as empty texts
+            )
             self._written_literals().ids_of(absent, ids)
 
     def _written_literals(self) -> WrittenLiterals:

@@ -47,13 +47,13 @@ class WrittenLiterals:
             self._ids = np.concatenate((self._ids, np.array(ids, np.uint32)))
 
     def ids_of(self, texts: Texts, ids: Column) -> None:
-        """Write the ids of literals; new literals are added. ``ids`` is not written where a text is empty."""
+        """Write the ids of literals; new literals are added. ``ids`` is not written for other ``firsts``."""
         reserve(2 * int(texts.lengths.sum()))  # the table may double
         numbers: Column = np.zeros(texts.starts.size, np.uint32)
         self.table.append(texts, QUOTE, 0, numbers)
         fresh = np.arange(self._ids.size, len(self.table), dtype=np.uint32)
         self._ids = np.concatenate((self._ids, fresh + np.uint32(FIRST_WRITTEN)))
-        rows = texts.lengths > 0
+        rows = texts.firsts == QUOTE
         ids[rows] = self._ids[numbers[rows]]
 
     def part_of(self, ids: Column) -> TablePart:

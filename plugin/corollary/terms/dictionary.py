@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
 from corollary.kernels.limits import current
+from corollary.language import CorollaryError
 from corollary.terms.literal_forms import LiteralForms
 from corollary.terms.texts import Texts, TextTable
 from corollary.terms.tuning import LITERALS_PER_CHUNK, MAX_RECENT_IDS, MIN_TEXTS_TOGETHER, TEXTS_PER_PART
@@ -197,7 +198,13 @@ class TermDictionary:
                 assert self._tables is not None
                 some: Places = np.arange(forms.size, min(forms.size + LITERALS_PER_CHUNK, first))
                 texts_of, places = self._tables[Kind.LITERAL].texts_of(some)
-                forms.extend_by_columns(texts_of, np.diff(places))
+                try:
+                    forms.extend_by_columns(texts_of, np.diff(places))
+                except ValueError as error:  # also what is not UTF-8
+                    raise CorollaryError(
+                        f"a stored text is no literal ({error}): the file of the store is damaged; put back "
+                        "a copy of it"
+                    ) from error
             while forms.size < first + len(texts):
                 start = forms.size - first
                 forms.extend(texts[start : start + LITERALS_PER_CHUNK])
