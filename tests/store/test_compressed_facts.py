@@ -169,3 +169,18 @@ def test_a_folder_lists_no_closure_unasked(tmp_path: Path) -> None:
     store_of(graph).checkpoint()
     graph.close()
     assert [*place.glob("*.snapshot")]
+
+
+@pytest.mark.parametrize("equal", [(name(-1), name(-2)), (name(10), name(12))], ids=["others", "members"])
+def test_equal_terms_list_no_closure(equal: tuple[URIRef, URIRef]) -> None:
+    """200 million facts, of which two or none are about equal terms."""
+    length = 20_000
+    graph = Graph(CorollaryStore(rules="owl2rl", limits="bytes=1GB"))
+    graph.add((P, RDF.type, OWL.TransitiveProperty))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    graph.add((equal[0], SAME, equal[1]))
+    more = 5 + (6 if equal[0] == name(10) else 0)  # n:10, n:11 and n:12 have 9 facts instead of 3
+    assert len(graph) == length * (length + 1) // 2 + more
+    graph.remove((name(5000), P, name(5001)))
+    assert len(graph) == 5000 * 5001 // 2 + 14_999 * 15_000 // 2 + more
+    assert ((name(12), P, name(10)) in graph) is (more == 11)
