@@ -184,3 +184,17 @@ def test_equal_terms_list_no_closure(equal: tuple[URIRef, URIRef]) -> None:
     graph.remove((name(5000), P, name(5001)))
     assert len(graph) == 5000 * 5001 // 2 + 14_999 * 15_000 // 2 + more
     assert ((name(12), P, name(10)) in graph) is (more == 11)
+
+
+@pytest.mark.parametrize("link", [RDFS.subPropertyOf, OWL.inverseOf], ids=["above", "inverse"])
+def test_a_closed_property_without_facts_gets_generators(link: URIRef) -> None:
+    """Two closures of 200 million facts: neither is listed to be copied to the other."""
+    length = 20_000
+    graph = Graph(CorollaryStore(rules="owl2rl", limits="bytes=1GB"))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    for triple in ((P, link, ABOVE), (P, RDF.type, OWL.TransitiveProperty)):
+        graph.add(triple)
+    graph.add((ABOVE, RDF.type, OWL.TransitiveProperty))
+    assert len(graph) == length * (length + 1) + 3
+    graph.remove((name(length - 1), P, name(length)))
+    assert len(graph) == length * (length - 1) + 3

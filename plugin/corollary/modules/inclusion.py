@@ -58,7 +58,7 @@ from corollary.modules.tuning import (
 )
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.shapes import InclusionShape, inclusion_shape
+from corollary.program.shapes import InclusionShape, closed_predicate, inclusion_shape
 
 COPIES_LOST = "a closure too large to list loses facts that were copied"
 
@@ -83,6 +83,7 @@ class Inclusion(Module):
         self._by_guards = SemiNaive("inclusions by their guards", context)
         self._included = Inclusions()
         self._held: dict[int, list[Relation]] = {}
+        self._closing: list[tuple[CompiledRule, int]] = []  # with the predicates that they close
         self.is_waiting = False
 
     @classmethod
@@ -128,6 +129,11 @@ class Inclusion(Module):
             self._guards.add(rule)
         self._included = self._closure(facts)
         return derived
+
+    def review(self, rules: RuleSet) -> None:
+        """Note the rules that close relations."""
+        closing = ((rule, rules.recognised(closed_predicate, rule)) for rule in rules.rules)
+        self._closing = [(rule, predicate) for rule, predicate in closing if predicate is not None]
 
     def reads(self, predicate: int) -> bool:
         """All predicates: any may be a source of an inclusion, depending on the schema."""
@@ -445,6 +451,22 @@ class Inclusion(Module):
             ):
                 raise NewModules(COPIES_LOST)
 
+    def _generators(self, recent: Relation, source: int, target: int, facts: TripleIndex) -> Keys | None:
+        """Recent facts whose copies lead to the other copies; None if all must be copied."""
+        known = facts.relation(source)
+        if len(known.missing()) or not (recent.closed_by == COPIES or self._is_closed(target, facts)):
+            return None
+        keys = recent.generators()
+        return keys if known.contains(keys).all() else None
+
+    def _is_closed(self, predicate: int, facts: TripleIndex) -> bool:
+        """Whether a rule closes a predicate, given the guards among ``facts``."""
+        for rule, closed in self._closing:
+            rows = None if closed >= 0 else family_rows(rule, facts, self._context)
+            if closed == predicate or (rows is not None and rows.size and predicate in rows.column(closed)):
+                return True
+        return False
+
     def _has_copies(self, predicate: int) -> bool:
         """Whether facts of a predicate are copied to another one."""
         targets = self._included.targets(predicate)
@@ -483,7 +505,7 @@ class Inclusion(Module):
                         missing = relation.missing_inverses()
                         keys = None if missing is None else swap(missing.pairs().keys)
                     elif relation.is_compressed and whole is not None:
-                        keys = _composed(relation, whole.relation(source), whole.relation(target))
+                        keys = self._generators(relation, source, target, whole)
                     if keys is not None:
                         keys = swap(keys) if inverse else keys
                     else:
@@ -535,15 +557,6 @@ def _inverse_predicates(included: Inclusions, facts: TripleIndex) -> dict[int, i
                 found[source], found[other] = other, source
                 break
     return found
-
-
-def _composed(recent: Relation, source: Relation, target: Relation) -> Keys | None:
-    """Recent facts whose copies lead to the other copies; None if all must be copied."""
-    is_closed = recent.closed_by == COPIES or target.closed_by == recent.closed_by
-    if not is_closed or len(source.missing()):
-        return None
-    keys = recent.generators()
-    return keys if source.contains(keys).all() else None
 
 
 def _derived_at_least(
