@@ -198,3 +198,17 @@ def test_a_closed_property_without_facts_gets_generators(link: URIRef) -> None:
     assert len(graph) == length * (length + 1) + 3
     graph.remove((name(length - 1), P, name(length)))
     assert len(graph) == length * (length - 1) + 3
+
+
+def test_a_property_is_symmetric_no_more() -> None:
+    """A clique of 100 million facts becomes a chain; none is listed."""
+    length, symmetric = 10_000, (P, RDF.type, OWL.SymmetricProperty)
+    graph = Graph(CorollaryStore(rules="owl2rl", limits="bytes=1GB"))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    graph.add((P, RDF.type, OWL.TransitiveProperty))
+    graph.add(symmetric)
+    assert len(graph) == (length + 1) ** 2 + 2
+    with store_of(graph).transaction():
+        graph.remove(symmetric)
+        graph.remove((name(length - 1), P, name(length)))
+    assert len(graph) == length * (length - 1) // 2 + 1

@@ -21,6 +21,7 @@ and ranges are held back; at the end of a layer there are none.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,7 +57,7 @@ from corollary.modules.tuning import (
     MAX_TERMS_ONE_BY_ONE,
     MIN_FACTS_TO_COMPARE_INVERSES,
 )
-from corollary.program.compile import CompiledRule
+from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, closed_predicate, inclusion_shape
 
@@ -81,6 +82,7 @@ class Inclusion(Module):
         self._rdf_type = rdf_type
         self._guards = Guards(rdf_type)
         self._by_guards = SemiNaive("inclusions by their guards", context)
+        self._copied_by_guards = SemiNaive("sources of copies by their guards", context)
         self._included = Inclusions()
         self._held: dict[int, list[Relation]] = {}
         self._closing: list[tuple[CompiledRule, int]] = []  # with the predicates that they close
@@ -115,6 +117,10 @@ class Inclusion(Module):
         self._shapes.append(shape)
         self._guards.add(rule)
         self._by_guards.add_rule(rule, rule.guards)
+        if rule.guards and not (shape.from_class or shape.to_class):
+            guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
+            marked = Atom(shape.source, self._rdf_type, shape.source)
+            self._copied_by_guards.add_rule(replace(rule, atoms=guards, guards=frozenset(), heads=(marked,)))
         self.is_waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
@@ -122,6 +128,7 @@ class Inclusion(Module):
         if not any(rule.number in numbers for rule in self.rules):
             return {}
         derived = self._by_guards.remove_rules(numbers, facts)
+        self._copied_by_guards.drop_rules(numbers)
         kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number not in numbers]
         self.rules, self._shapes = [rule for rule, _ in kept], [shape for _, shape in kept]
         self._guards = Guards(self._rdf_type)
@@ -186,6 +193,10 @@ class Inclusion(Module):
                 self._held.setdefault(predicate, []).append(relation)
         self._apply(self._included, deleted, candidates, without_types=held)
         if self._guards.are_among(deleted):
+            marked = self._copied_by_guards.overdelete(facts, deleted, proved).candidates
+            for keys in marked.get(self._rdf_type, ()):
+                if any(facts.relation(source).is_compressed for source in {*firsts(keys).tolist()}):
+                    raise NewModules(COPIES_LOST)
             direct = self._by_guards.overdelete(facts, deleted, proved).candidates
             extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
