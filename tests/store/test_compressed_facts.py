@@ -169,3 +169,46 @@ def test_a_folder_lists_no_closure_unasked(tmp_path: Path) -> None:
     store_of(graph).checkpoint()
     graph.close()
     assert [*place.glob("*.snapshot")]
+
+
+@pytest.mark.parametrize("equal", [(name(-1), name(-2)), (name(10), name(12))], ids=["others", "members"])
+def test_equal_terms_list_no_closure(equal: tuple[URIRef, URIRef]) -> None:
+    """200 million facts, of which two or none are about equal terms."""
+    length = 20_000
+    graph = Graph(CorollaryStore(rules="owl2rl", limits="bytes=1GB"))
+    graph.add((P, RDF.type, OWL.TransitiveProperty))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    graph.add((equal[0], SAME, equal[1]))
+    more = 5 + (6 if equal[0] == name(10) else 0)  # n:10, n:11 and n:12 have 9 facts instead of 3
+    assert len(graph) == length * (length + 1) // 2 + more
+    graph.remove((name(5000), P, name(5001)))
+    assert len(graph) == 5000 * 5001 // 2 + 14_999 * 15_000 // 2 + more
+    assert ((name(12), P, name(10)) in graph) is (more == 11)
+
+
+@pytest.mark.parametrize("link", [RDFS.subPropertyOf, OWL.inverseOf], ids=["above", "inverse"])
+def test_a_closed_property_without_facts_gets_generators(link: URIRef) -> None:
+    """Two closures of 200 million facts: neither is listed to be copied to the other."""
+    length = 20_000
+    graph = Graph(CorollaryStore(rules="owl2rl", limits="bytes=1GB"))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    for triple in ((P, link, ABOVE), (P, RDF.type, OWL.TransitiveProperty)):
+        graph.add(triple)
+    graph.add((ABOVE, RDF.type, OWL.TransitiveProperty))
+    assert len(graph) == length * (length + 1) + 3
+    graph.remove((name(length - 1), P, name(length)))
+    assert len(graph) == length * (length - 1) + 3
+
+
+def test_a_property_is_symmetric_no_more() -> None:
+    """A clique of 100 million facts becomes a chain; none is listed."""
+    length, symmetric = 10_000, (P, RDF.type, OWL.SymmetricProperty)
+    graph = Graph(CorollaryStore(rules="owl2rl", limits="bytes=1GB"))
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    graph.add((P, RDF.type, OWL.TransitiveProperty))
+    graph.add(symmetric)
+    assert len(graph) == (length + 1) ** 2 + 2
+    with store_of(graph).transaction():
+        graph.remove(symmetric)
+        graph.remove((name(length - 1), P, name(length)))
+    assert len(graph) == length * (length - 1) // 2 + 1

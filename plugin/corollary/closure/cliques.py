@@ -54,6 +54,11 @@ class Cliques:
         """The number of terms."""
         return self._terms.size
 
+    @property
+    def terms(self) -> Column:
+        """All terms in cliques of two or more, ascending."""
+        return self._terms
+
     def have(self, terms: Column) -> Mask:
         """Whether each term is in a clique of two or more."""
         return among(terms, self._terms)

@@ -316,9 +316,9 @@ class Equality(Module):
         others = self._equal_predicates(predicate, cliques)
         if not (len(subjects) or len(objects) or others):
             return None
-        keys = facts_with_copies(changed.relation(predicate))
-        copies = [keys]
-        near = keys[subjects.have(firsts(keys)) | objects.have(seconds(keys))]
+        relation = changed.relation(predicate)
+        copies = [facts_with_copies(relation)] if others else []
+        near = _replaced(relation, subjects, objects)
         if near.size:
             index = CopyIndex.of(near, subjects, objects)
             whole = self._compressed(predicate, index, facts) if may_compress and not others else None
@@ -380,8 +380,7 @@ class Equality(Module):
             subjects, objects = self._ends(predicate, cliques)
             if not (len(subjects) or len(objects)):
                 continue
-            keys = facts_with_copies(recent.relation(predicate))
-            if (subjects.have(firsts(keys)) | objects.have(seconds(keys))).any():
+            if _replaced(recent.relation(predicate), subjects, objects).size:
                 yield predicate
 
     def _refuse_loss(self, predicates: Iterable[int], facts: TripleIndex) -> None:
@@ -427,3 +426,17 @@ class Equality(Module):
             is_derived = sources[start : start + part.size] > facts.relation(predicate).contains(part)
             derived.setdefault(predicate, []).append(part[is_derived])
             start += part.size
+
+
+def _replaced(relation: Relation, subjects: Cliques, objects: Cliques) -> Keys:
+    """The facts of a relation with a subject, or object, in a clique; as ``facts_with_copies``.
+
+    Of a closure that is not listed, only these facts are.
+    """
+    if relation.is_compressed and (relation.closed_by != COPIES or relation.missing().is_compressed):
+        rows, values = relation.objects_of(subjects.terms)
+        more, others = relation.subjects_of(objects.terms)
+        found = pack(subjects.terms[rows], values), pack(others, objects.terms[more])
+        return sorted_unique(np.concatenate(found))
+    keys = facts_with_copies(relation)
+    return keys[subjects.have(firsts(keys)) | objects.have(seconds(keys))]

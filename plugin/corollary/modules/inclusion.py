@@ -21,6 +21,7 @@ and ranges are held back; at the end of a layer there are none.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,9 +57,9 @@ from corollary.modules.tuning import (
     MAX_TERMS_ONE_BY_ONE,
     MIN_FACTS_TO_COMPARE_INVERSES,
 )
-from corollary.program.compile import CompiledRule
+from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.shapes import InclusionShape, inclusion_shape
+from corollary.program.shapes import InclusionShape, closed_predicate, inclusion_shape
 
 COPIES_LOST = "a closure too large to list loses facts that were copied"
 
@@ -81,8 +82,10 @@ class Inclusion(Module):
         self._rdf_type = rdf_type
         self._guards = Guards(rdf_type)
         self._by_guards = SemiNaive("inclusions by their guards", context)
+        self._copied_by_guards = SemiNaive("sources of copies by their guards", context)
         self._included = Inclusions()
         self._held: dict[int, list[Relation]] = {}
+        self._closing: list[tuple[CompiledRule, int]] = []  # with the predicates that they close
         self.is_waiting = False
 
     @classmethod
@@ -114,6 +117,10 @@ class Inclusion(Module):
         self._shapes.append(shape)
         self._guards.add(rule)
         self._by_guards.add_rule(rule, rule.guards)
+        if rule.guards and not (shape.from_class or shape.to_class):
+            guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
+            marked = Atom(shape.source, self._rdf_type, shape.source)
+            self._copied_by_guards.add_rule(replace(rule, atoms=guards, guards=frozenset(), heads=(marked,)))
         self.is_waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
@@ -121,6 +128,7 @@ class Inclusion(Module):
         if not any(rule.number in numbers for rule in self.rules):
             return {}
         derived = self._by_guards.remove_rules(numbers, facts)
+        self._copied_by_guards.drop_rules(numbers)
         kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number not in numbers]
         self.rules, self._shapes = [rule for rule, _ in kept], [shape for _, shape in kept]
         self._guards = Guards(self._rdf_type)
@@ -128,6 +136,11 @@ class Inclusion(Module):
             self._guards.add(rule)
         self._included = self._closure(facts)
         return derived
+
+    def review(self, rules: RuleSet) -> None:
+        """Note the rules that close relations."""
+        closing = ((rule, rules.recognised(closed_predicate, rule)) for rule in rules.rules)
+        self._closing = [(rule, predicate) for rule, predicate in closing if predicate is not None]
 
     def reads(self, predicate: int) -> bool:
         """All predicates: any may be a source of an inclusion, depending on the schema."""
@@ -180,6 +193,10 @@ class Inclusion(Module):
                 self._held.setdefault(predicate, []).append(relation)
         self._apply(self._included, deleted, candidates, without_types=held)
         if self._guards.are_among(deleted):
+            marked = self._copied_by_guards.overdelete(facts, deleted, proved).candidates
+            for keys in marked.get(self._rdf_type, ()):
+                if any(facts.relation(source).is_compressed for source in {*firsts(keys).tolist()}):
+                    raise NewModules(COPIES_LOST)
             direct = self._by_guards.overdelete(facts, deleted, proved).candidates
             extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
@@ -445,6 +462,22 @@ class Inclusion(Module):
             ):
                 raise NewModules(COPIES_LOST)
 
+    def _generators(self, recent: Relation, source: int, target: int, facts: TripleIndex) -> Keys | None:
+        """Recent facts whose copies lead to the other copies; None if all must be copied."""
+        known = facts.relation(source)
+        if len(known.missing()) or not (recent.closed_by == COPIES or self._is_closed(target, facts)):
+            return None
+        keys = recent.generators()
+        return keys if known.contains(keys).all() else None
+
+    def _is_closed(self, predicate: int, facts: TripleIndex) -> bool:
+        """Whether a rule closes a predicate, given the guards among ``facts``."""
+        for rule, closed in self._closing:
+            rows = None if closed >= 0 else family_rows(rule, facts, self._context)
+            if closed == predicate or (rows is not None and rows.size and predicate in rows.column(closed)):
+                return True
+        return False
+
     def _has_copies(self, predicate: int) -> bool:
         """Whether facts of a predicate are copied to another one."""
         targets = self._included.targets(predicate)
@@ -483,7 +516,7 @@ class Inclusion(Module):
                         missing = relation.missing_inverses()
                         keys = None if missing is None else swap(missing.pairs().keys)
                     elif relation.is_compressed and whole is not None:
-                        keys = _composed(relation, whole.relation(source), whole.relation(target))
+                        keys = self._generators(relation, source, target, whole)
                     if keys is not None:
                         keys = swap(keys) if inverse else keys
                     else:
@@ -535,15 +568,6 @@ def _inverse_predicates(included: Inclusions, facts: TripleIndex) -> dict[int, i
                 found[source], found[other] = other, source
                 break
     return found
-
-
-def _composed(recent: Relation, source: Relation, target: Relation) -> Keys | None:
-    """Recent facts whose copies lead to the other copies; None if all must be copied."""
-    is_closed = recent.closed_by == COPIES or target.closed_by == recent.closed_by
-    if not is_closed or len(source.missing()):
-        return None
-    keys = recent.generators()
-    return keys if source.contains(keys).all() else None
 
 
 def _derived_at_least(
