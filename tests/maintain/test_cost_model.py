@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from threading import Thread
 from time import sleep
 
@@ -11,7 +12,15 @@ import pytest
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import materialise
-from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, current, limited, uncounted
+from corollary.kernels.limits import (
+    Cancellation,
+    LimitExceeded,
+    Limits,
+    current,
+    limited,
+    reserve,
+    uncounted,
+)
 from corollary.language import Program, parse_program
 from corollary.maintain.cost_model import learn, learn_from_recomputing, learnt_seconds, most_seconds
 from corollary.maintain.report import Report
@@ -136,3 +145,12 @@ def test_an_estimate_is_no_limit_of_the_user() -> None:
         Clock(0.001).within(work_while_another_thread_compiles)
     with pytest.raises(LimitExceeded):
         limited(Limits(seconds=0.001), Cancellation(), Clock(60).within, work_while_another_thread_compiles)
+
+
+def test_a_strategy_that_takes_too_much_memory_is_given_up() -> None:
+    """Starting over may take less; who asks for a strategy is told."""
+    within = partial(limited, Limits(bytes=1 << 20), Cancellation())
+    with pytest.raises(TooMuch, match="too much memory"):
+        within(Clock(60).within, reserve, 1 << 30)
+    with pytest.raises(LimitExceeded):
+        within(Clock(inf).within, reserve, 1 << 30)

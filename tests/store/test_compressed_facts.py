@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rdflib import OWL, RDF, RDFS, Graph, Literal, URIRef
+from rdflib import OWL, RDF, RDFS, BNode, Graph, Literal, URIRef
+from rdflib.collection import Collection
 from tests.compression import compress_all
 
 from corollary.kernels import announcing
 from corollary.loaders import load_encoded, write
+from corollary.maintain import cost_model
+from corollary.maintain.strategy import TOO_LARGE
 from corollary.store import CorollaryStore, ListingWarning
 
 SIZE = 12
@@ -212,3 +215,20 @@ def test_a_property_is_symmetric_no_more() -> None:
         graph.remove(symmetric)
         graph.remove((name(length - 1), P, name(length)))
     assert len(graph) == length * (length - 1) // 2 + 1
+
+
+def test_a_change_that_would_list_a_closure_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The axiom would list the 36 million pairs that are lost; once an error of limits."""
+    monkeypatch.setattr(cost_model, "SECONDS_OF_FIRST_USE", 60)
+    graph, length, chain = Graph(CorollaryStore(rules="owl2rl", limits="bytes=100MB")), 12_000, BNode()
+    graph.add((P, RDF.type, OWL.TransitiveProperty))
+    graph.add((URIRef("n:u"), OWL.propertyChainAxiom, chain))
+    Collection(graph, chain, [ABOVE, P])
+    graph.addN((name(i), P, name(i + 1), graph) for i in range(length))
+    graph.add((URIRef("n:a"), ABOVE, name(length - 2)))
+    whole = len(graph)
+    graph.remove((name(length // 2), P, name(length // 2 + 1)))
+    assert len(graph) == whole - (length // 2 + 1) * (length // 2)
+    maintained = store_of(graph).last_maintenance()
+    assert maintained is not None and maintained.reason == TOO_LARGE
+    assert set(graph.objects(URIRef("n:a"), URIRef("n:u"))) == {name(length - 1), name(length)}

@@ -212,9 +212,9 @@ class CompressedRelation(Relation):
         return self.contains(pack(subjects, objects))
 
     def pairs(self) -> Pairs:
-        """All facts, listed. Warns if they are many."""
-        announce(len(self))
+        """All facts, listed. Warns if they are many, unless the memory does not allow them."""
         reserve(16 * len(self))
+        announce(len(self))
         return Pairs(self.starting(self.subject_terms()))
 
     def chunks(self, size: int) -> Iterator[Keys]:

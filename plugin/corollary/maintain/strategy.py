@@ -75,6 +75,9 @@ Result = TypeVar("Result")
 TOO_SLOW = "following takes too long"
 """The message of ``TooMuch`` when the time is over."""
 
+TOO_LARGE = "following takes too much memory"
+"""The message of ``TooMuch`` when the memory would be exceeded."""
+
 
 class CannotFollow(Exception):
     """The strategy gives up, and the transaction must be recomputed. The message is the reason."""
@@ -111,7 +114,8 @@ class Clock:
     def within(self, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
         """Call the function. Raises ``TooMuch`` when the time is over, also from machine code.
 
-        ``LimitExceeded`` says that a limit of the caller is exceeded.
+        It is also raised for too little memory: starting over may take less. Other ``LimitExceeded`` say that
+        a limit of the caller is exceeded.
         """
         if self._end == inf:
             return function(*args)
@@ -120,8 +124,12 @@ class Clock:
         except LimitExceeded as error:
             # the clock may have been put back: by other threads, which compile kernels
             if error.limit == "seconds" and current().remaining() != 0:
-                raise TooMuch(TOO_SLOW) from error
-            raise
+                reason = TOO_SLOW
+            elif error.limit == "bytes":
+                reason = TOO_LARGE
+            else:
+                raise
+        raise TooMuch(reason)  # not from the error, whose frames hold memory
 
 
 class DeletionStrategy(Protocol):
