@@ -555,7 +555,7 @@ def test_merged_graphs_are_not_kept_with_the_facts(family: Dataset) -> None:
         for _ in range(5):
             list(family.query(text))
         gc.collect()
-        counts.append(sum(isinstance(each, TripleIndex) for each in gc.get_objects()))
+        counts.append(sum(type(each) is TripleIndex for each in gc.get_objects()))
     assert counts[0] == counts[1]
 
 
