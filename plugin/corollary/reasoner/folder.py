@@ -445,18 +445,17 @@ class Folder:
         version, checkpoint = self._written.version, self._written.checkpoint
         if self.read_only or version is None or version.derived.state is None:
             return False
-        index = version.state.index
-        size = index.fact_count()
-        unlisted = sum(len(relation) for _, relation in index.relations() if relation.is_compressed)
-        given = size - unlisted + version.quads.union.fact_count()
-        if size < MIN_FACTS_TO_CHECKPOINT or unlisted > MAX_FACTS_LISTED_PER_FACT * given:
+        size = version.state.index.fact_count()
+        if size < MIN_FACTS_TO_CHECKPOINT:
             return False
-        if checkpoint is None or not checkpoint.file(self.place).exists():
-            return True
         least = MIN_FACTS_PER_FACT_LEFT_AT_CLOSE if closing else MIN_FACTS_PER_FACT_AFTER_CHECKPOINT
-        if least * (self._written.weight - checkpoint.weight) > size:
-            return True
-        return closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint)
+        pays = (
+            checkpoint is None
+            or not checkpoint.file(self.place).exists()
+            or least * (self._written.weight - checkpoint.weight) > size
+            or (closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint))
+        )
+        return pays and not _lists_closures(version)
 
     def checkpoint(self, progress: Progress) -> None:
         """Write a snapshot of the last commit, and record it. See ``Persistence``.
@@ -605,6 +604,15 @@ def findings_in(place: Path, known: Written | None = None) -> list[str]:
         return reader._findings(known)
     finally:
         reader.close()
+
+
+def _lists_closures(version: Version) -> bool:
+    """Whether a snapshot would mostly list facts that are held compressed. Cost: the number of predicates."""
+    assert version.state is not None
+    relations = version.state.index.relations()
+    unlisted = sum(len(relation) for _, relation in relations if relation.is_compressed)
+    others = version.state.index.fact_count() - unlisted + version.quads.union.fact_count()
+    return unlisted > MAX_FACTS_LISTED_PER_FACT * others
 
 
 def _close(journal: Journal, busy: AbstractContextManager[object], process: int) -> None:

@@ -4,8 +4,8 @@ A function maps terms to a term. It raises an exception where SPARQL has a type 
 not about limits or the evaluation itself is one, see ``term_evaluation``. Invariant: where rdflib's function
 has a value and no error, the value is the same; so a query has the same answers with every store. Exceptions:
 IN compares values, REGEX and REPLACE have XPath's patterns, SUBSTR may start before the text, casts follow
-SPARQL's table, sums of floats that are written as whole numbers are floats, and so are decimals decimals
-after ROUND and the like.
+SPARQL's table, sums of floats that are written as whole numbers are floats, and ROUND, CEIL and FLOOR of a
+decimal are decimals.
 """
 
 from __future__ import annotations

@@ -94,9 +94,7 @@ class QueryTerms:
             absent = replace(
                 wanted,
                 lengths=np.where(is_absent, wanted.lengths, 0),
-                firsts=np.where(
-                    is_absent, wanted.firsts, np.uint8(0)
-                ),  # else they are entered as empty texts
+                firsts=np.where(is_absent, wanted.firsts, np.uint8(0)),  # not written as empty texts
             )
             self._written_literals().ids_of(absent, ids)
 
