@@ -30,7 +30,7 @@ from corollary.maintain.deletion.halves import Halves
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
-from corollary.modules import inclusion, transitive, triggers
+from corollary.modules import halving, inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -180,6 +180,7 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inclusion, "MAX_FACTS_ONE_BY_ONE", 0)
     monkeypatch.setattr(inclusion, "MAX_TERMS_ONE_BY_ONE", 0)
     monkeypatch.setattr(triggers, "MAX_EXTENT_COMPARED", 0)
+    monkeypatch.setattr(halving, "MIN_FACTS_TO_HALVE", 0)
     monkeypatch.setattr(next_join, "MIN_ROWS_TO_ESTIMATE", 2)
     monkeypatch.setattr(next_join, "MIN_ROWS_SAVED", 1)
     monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 1)

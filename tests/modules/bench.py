@@ -13,7 +13,7 @@ import numpy as np
 from tests.engine import Fact
 from tests.modules.meaning import Meaning, Terms
 
-from corollary.columns import Pairs, TripleIndex
+from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.columns.delta import Candidates
 from corollary.execute.context import ExecutionContext
 from corollary.maintain.deletion.prover import Prover
@@ -48,8 +48,9 @@ class Bench:
         while recent or self.module.is_waiting:
             self.given |= recent
             known = self.facts
-            candidates, relations = self.module.add(self.index, self.terms.index(recent))
-            answer = self.terms.returned(candidates) | self.terms.facts(TripleIndex(dict(relations)))
+            candidates, relations, new = self.module.add(self.index, self.terms.index(recent))
+            more = dict(relations) | {predicate: Relation(pairs) for predicate, pairs in new.items()}
+            answer = self.terms.returned(candidates) | self.terms.facts(TripleIndex(more))
             assert self.meaning.needing(known, recent) <= known | answer, "add leaves something out"
             assert answer <= self.sound.closure(known), "add invents something"
             self.put(answer - known)
@@ -87,7 +88,7 @@ class Bench:
             reported = self.read(reported)
             if not reported:
                 break
-            candidates, _ = self.module.overdelete(universe, self.terms.index(reported), proved)
+            candidates = self.module.overdelete(universe, self.terms.index(reported), proved).candidates
             answer = self.terms.returned(candidates)
             named |= answer
             lost = judge((answer & self.facts) - self.terms.facts(proved))

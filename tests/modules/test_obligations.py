@@ -235,7 +235,7 @@ def test_what_strata_do_not_only_add(
     for module in engine.strata:
         rules = [rule.source for rule in module.rules]
         had, has = (set(instances(rules, facts)) for facts in (before, after))
-        lost, _ = module.overdelete(old, went, TripleIndex())
+        lost = module.overdelete(old, went, TripleIndex()).candidates
         extend(lost, module.deleted_by_negation(old, came))
         groups = [*module.touched(new, came), *module.touched(old, went)]
         extend(lost, module.grouped(old, groups))

@@ -7,7 +7,7 @@ from tests.modules import kinds
 
 from corollary.language import parse_program
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.symmetry import symmetric_by_rules
+from corollary.program.symmetry import own_counterparts, symmetric_by_rules
 from corollary.terms.dictionary import TermDictionary
 
 POINTERS = """
@@ -52,3 +52,20 @@ def test_symmetric_by_rules(text: str, symmetric: str) -> None:
     rules = CompiledProgram(parse_program(kinds.PREFIX + text), dictionary).rules
     names = {dictionary.encode(f"<http://example.org/{name}>"): name for name in "afmpqs"}
     assert {names[p] for p in symmetric_by_rules(rules, names)} == {*symmetric}
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ("[?x, :p, ?y], [?x, :p, ?z]", [(1, False), (0, False)]),
+        ("[?x, :p, ?y], [?x, :m, ?w], [?w, :p, ?z]", [(2, False), (1, True), (0, False)]),
+        ("[?y, :m, ?w], [?w, :m, ?z]", [(1, True), (0, True)]),
+        ("[?y, :m, ?z], [?u, :m, ?v]", [(0, True), (1, False)]),
+        ("[?y, :m, ?w], [?w, :q, ?z]", []),
+    ],
+)
+def test_own_counterparts(body: str, places: list[tuple[int, bool]]) -> None:
+    dictionary = TermDictionary()
+    (rule,) = CompiledProgram(parse_program(f"{kinds.PREFIX}[?y, :s, ?z] :- {body} ."), dictionary).rules
+    symmetric = {dictionary.encode(f"<http://example.org/{name}>") for name in "ms"}
+    assert list(own_counterparts(rule, symmetric)) == places

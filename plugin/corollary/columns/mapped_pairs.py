@@ -221,6 +221,10 @@ class MappedPairs(Pairs):
     def has_by_object(self) -> bool:
         return True
 
+    def is_symmetric(self) -> bool:
+        """False, whatever the pairs are: nothing is read."""
+        return False
+
     def inverse(self) -> Pairs:
         """As ``Pairs.inverse``. Nothing is read."""
         return MappedPairs(self._orders.inverse(), self._start, self._end, self._counts[::-1])

@@ -36,6 +36,7 @@ from corollary.columns.tuning import (
     MIN_KEYS_PER_KEY_FOUND,
     MIN_RATIO_SIEVED,
     MIN_ROWS_FOR_TABLE,
+    PAIRS_TURNED_FIRST,
 )
 from corollary.kernels.compiled import go_on
 from corollary.kernels.interrupts import together, undisturbed
@@ -284,6 +285,11 @@ def _of_two(
     return found
 
 
+def with_inverses(keys: Keys) -> Keys:
+    """The keys and those of the inverse pairs. Precondition: the argument is sorted and unique."""
+    return union(keys, sort_keys(swap(keys), by_first=True))
+
+
 def gathered(parts: list[Keys]) -> Keys:
     """All keys, sorted and unique. Precondition: there are parts, which may have any order and duplicates.
 
@@ -458,14 +464,20 @@ def count_equal(left: Keys, right: Keys) -> int:
 
 
 def compose(pairs: Keys, further: Pairs) -> Keys:
-    """All (x, z) for sorted pairs (x, y) and further pairs (y, z). The result is sorted and unique.
+    """All (x, z) for sorted pairs (x, y) and further pairs (y, z). The result is sorted and unique."""
+    composed = compose_by_first(pairs, further)
+    return composed if (composed[1:] > composed[:-1]).all() else sort_keys(composed)
+
+
+def compose_by_first(pairs: Keys, further: Pairs) -> Keys:
+    """As ``compose``, unique and ascending in x. Those of one x may have any order.
 
     Duplicates are suppressed while they are produced: the join with all its duplicates is never stored.
     """
-    probes = seconds(pairs)
+    probes, values = seconds(pairs), seconds(further.keys)
     starts, counts, total = _located(further.keys, probes)
-    ends = further.distinct_seconds() if further.has_by_object else distinct(seconds(further.keys))
-    numbers = np.searchsorted(ends, seconds(further.keys)).astype(np.uint32)
+    ends = further.distinct_seconds() if further.has_by_object else distinct(values)
+    numbers = _places(values, ends)
     most = min(total, distinct_of_sorted(firsts(pairs)).size * ends.size)
     reserve(8 * most)
     composed: Keys = np.empty(most, np.uint64)
@@ -474,7 +486,19 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
             go_on(), pairs, starts, counts, numbers, ends, np.full(ends.size, -1, np.int64), composed
         )
         composed.resize(size, refcheck=False)  # its memory shrinks in place
-    return composed if (composed[1:] > composed[:-1]).all() else sort_keys(composed)
+    return composed
+
+
+def _places(column: Column, values: Column) -> Column:
+    """The place of each id of a column among ``values``, which ascend and have all of them.
+
+    Cost: a look-up for each, in a table if the values are not far apart, else by binary search.
+    """
+    if not values.size or int(values[-1]) - int(values[0]) >= MAX_TABLE_ENTRIES_PER_ROW * column.size:
+        return np.searchsorted(values, column).astype(np.uint32)
+    table: Column = np.empty(int(values[-1]) - int(values[0]) + 1, np.uint32)
+    table[values - values[0]] = np.arange(values.size, dtype=np.uint32)
+    return table[column - values[0]]
 
 
 def spans(starts: Rows, ends: Rows) -> Rows:
@@ -547,6 +571,14 @@ class Pairs:
     def has_by_object(self) -> bool:
         """Whether the inverse order exists already, and need not be computed."""
         return self._by_object is not None
+
+    def is_symmetric(self) -> bool:
+        """Whether each inverse is a pair, too. If those of a few are, the inverse order is made."""
+        if self._by_object is None:
+            few = np.ascontiguousarray(spread(self.keys, PAIRS_TURNED_FIRST))
+            if not contains(self.keys, swap(few)).all():
+                return False
+        return self.by_object is self.keys
 
     def inverse(self) -> Pairs:
         """The inverse pairs. Both arrays are shared."""
@@ -719,8 +751,10 @@ class Pairs:
             return self
         if not self.keys.size:
             return other
-        few, mine = 4 * other.keys.size <= self.keys.size, self._by_object
-        return self._changed(union, other, mine if few else None)
+        mine = self._by_object
+        are_same = mine is self.keys and other._by_object is other.keys
+        is_merged = are_same or 4 * other.keys.size <= self.keys.size
+        return self._changed(union, other, mine if is_merged else None)
 
     def minus(self, other: Pairs) -> Pairs:
         """The difference. A cached inverse order is updated too."""

@@ -307,6 +307,10 @@ class Relation:
         base, added, removed = (part.inverse() for part in self._parts)
         return Relation(base, added, removed, self._copied)
 
+    def is_symmetric(self) -> bool:
+        """Whether the inverse of each fact is a fact, of listed facts. The inverse order may be made."""
+        return all(part.is_symmetric() for part in self._parts)
+
     def missing_inverses(self) -> Relation | None:
         """The pairs (y, x) with a fact (x, y) that are no facts themselves; None if they are not known."""
         return self.inverse().less(self)

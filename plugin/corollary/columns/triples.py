@@ -232,6 +232,10 @@ class TripleIndex:
             return self._merge(predicate, known.pairs().keys, candidates)
         return self.add_unknown(predicate, Pairs(gathered(candidates)))
 
+    def unknown(self, predicate: int, keys: Keys) -> Keys:
+        """The keys that are no facts of the index. Precondition: sorted and unique. So is the result."""
+        return _unknown(keys, self.relation(predicate))
+
     def add_unknown(self, predicate: int, facts: Pairs) -> Pairs:
         """Add facts, some of which may be present. Returns the new ones: ``facts`` itself if all are new."""
         known, keys = self.relation(predicate), facts.keys

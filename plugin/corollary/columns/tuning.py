@@ -14,9 +14,11 @@ MAX_KEYS_NOT_MERGED = 400
 """Keys of several sorted arrays up to which they are sorted together faster than they are merged. Measured:
 two arrays of 128 keys take 3 µs to sort and 6 to merge, two of 400 take 14 and 8, four of 400 82 and 40."""
 
-SLOW_SECONDS_PER_KEY = 10e-9
+SLOW_SECONDS_PER_KEY = 20e-9
 """Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred.
-Measured on 8,000 keys where ``np.sort`` is slow: it takes 26 to 28 ns a key, the radix sort 12 to 18."""
+Measured on 8,000 keys where ``np.sort`` is slow: it takes 26 to 28 ns a key, the radix sort 12 to 18. Where
+it takes 9 to 16, a key of 100,000 with 36 bits takes 13 to 17 ns by ``np.sort`` and 12 to 18 by the radix
+sort, one of 1.8 million 16 to 18 and 27."""
 
 SLOW_SECONDS_PER_KEY_BY_FIRST = 4e-9
 """As above, for keys with the same first half that ascend in the second half. Measured on a processor where
@@ -80,6 +82,10 @@ MIN_ROWS_FOR_TABLE, MAX_TABLE_ENTRIES_PER_ROW = 1 << 10, 8
 """Rows from which on distinct values are numbered, and looked for, by a table, and its entries for each row.
 Measured on 312,000 rows: 2.5 ms with a table of 300,000 entries, 11 ms with 1.5 million, 28 ms by sorting.
 Twelve million ids are looked for among 20 in 15 ms, by binary search in 225."""
+
+PAIRS_TURNED_FIRST = 64
+"""Pairs of a relation whose inverses are looked up before all pairs are sorted by object, to see whether it
+is symmetric. Not tuned: in a relation that is not, 64 pairs hardly ever have all their inverses."""
 
 MIN_DROPS_FOR_TABLE = 64
 """Sorted parts of a column. With fewer, a table has at most one entry for each row: sorting joins 2 parts of

@@ -104,9 +104,14 @@ class Fixpoint:
             at(module.name)
             self._pending[position] = {}
             started = perf_counter()
-            candidates, relations = module.add(self.index, self.index.union(pending))
+            candidates, relations, new = module.add(self.index, self.index.union(pending))
+            if module.is_waiting:
+                heappush(self._turns, position)
             candidates = _copied(candidates)  # the module may keep its own
             found = self._include_and_empty(candidates, module) if candidates else 0
+            for predicate, facts in new.items():
+                self.index.add(predicate, facts)
+                found += self._announce(predicate, facts, module)
             if relations:
                 found += self._include_relations(relations, module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
@@ -140,17 +145,19 @@ class Fixpoint:
         found = 0
         for predicate in list(candidates):
             new = self.index.add_new(predicate, candidates.pop(predicate))
-            count = len(new)
-            if not count:
-                continue
-            found += count
-            if self._is_recording:
-                self.new_facts.setdefault(predicate, []).append(new.keys)
-            if origin is not None:
-                self._report(origin, predicate, count)
-            self._watch(origin, predicate, new)
-            self._distribute(predicate, new, origin)
+            if len(new):
+                found += self._announce(predicate, new, origin)
         return found
+
+    def _announce(self, predicate: int, new: Pairs, origin: Module | None) -> int:
+        """Record and distribute facts that were added to the index. Returns their number."""
+        if self._is_recording:
+            self.new_facts.setdefault(predicate, []).append(new.keys)
+        if origin is not None:
+            self._report(origin, predicate, len(new))
+        self._watch(origin, predicate, new)
+        self._distribute(predicate, new, origin)
+        return len(new)
 
     def _distribute(self, predicate: int, new: Pairs, origin: Module | None) -> None:
         """Add new facts to the pending facts of the modules that read them. ``origin`` receives its feedback.

@@ -18,7 +18,7 @@ from corollary.columns import Relation, TripleIndex, grouped
 from corollary.columns.key_sort import order_of
 from corollary.columns.pairs import (
     ascending,
-    compose,
+    compose_by_first,
     distinct,
     end_to_end,
     firsts,
@@ -124,7 +124,7 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
     read = {variable: column for variable, column in batch.columns.items() if variable in wanted}
     if bound not in read and len(read) == 1 and free in wanted and _has_many_ways(batch, bound, relation):
         ((start, column),) = read.items()
-        keys = compose(ascending(pack(column, batch.columns[bound])), relation.pairs())
+        keys = compose_by_first(ascending(pack(column, batch.columns[bound])), relation.pairs())
         return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
     rows, values = relation.objects_of(batch.columns[bound])
     joined = Batch(batch.size, read).take(rows)

@@ -285,9 +285,9 @@ class _Transaction:
         """The facts that a module overdeletes."""
         order = strategy.order
         if order is None:
-            candidates, lost = module.overdelete(facts, deleted, strategy.proved)
+            candidates, lost, _ = module.overdelete(facts, deleted, strategy.proved)
         else:
-            candidates, lost = module.overdelete_in_order(facts, deleted, strategy.proved, order.precedes)
+            candidates, lost, _ = module.overdelete_in_order(facts, deleted, strategy.proved, order.precedes)
         if lost:
             if not strategy.takes_compressed:
                 raise CannotFollow("a closure too large to list loses facts")

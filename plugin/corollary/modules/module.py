@@ -58,6 +58,9 @@ class Answer(NamedTuple):
     modules with ``derives_schema`` return schema facts in this way.
     """
 
+    new: Mapping[int, Pairs] = {}
+    """Of ``add``: further candidates, none of which is in I. They are in none of the other answers."""
+
 
 Precedes = Callable[[int, int], bool]
 """Whether all facts of a predicate are decided before any fact of another one is."""
@@ -203,7 +206,7 @@ class Module(Protocol):
         """A module without rules."""
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Add a claimed rule. The next ``add`` applies the rule to all facts, and ends ``is_waiting``."""
+        """Add a claimed rule. A later ``add`` applies it to all facts; ``is_waiting`` until then."""
         self.rules.append(rule)
         self.is_waiting = True
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from corollary.columns import Candidates, Pairs, TripleIndex
+from corollary.columns import NOTHING, Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
 from corollary.modules.groups import touched
 from corollary.modules.guard_probes import GuardProbes, GuardTables, Recent
+from corollary.modules.halving import NOT_HALVED, Halving, Halvings
 from corollary.modules.module import Answer, External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.triggers import Trigger, Triggers, viable
@@ -52,20 +53,25 @@ class SemiNaive(Module):
         self._forward: list[CompiledRule] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
+        self._is_partial = False  # whether some body atoms of rules are not matched with recent facts
         self._probes = GuardProbes(context)
         self._plans: dict[tuple[Trigger, bool], DeltaPlan] = {}
+        self._halvings: Halvings | None = None  # made at the first use
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
-        """Add a rule. The next ``add`` applies the rule to all facts.
+        """Add a rule. One of the next ``add`` applies the rule to all facts.
 
         With ``positions``, only the body atoms at these positions are matched with recent facts.
         """
         self.rules.append(rule)
+        self._halvings = None
         self._unstarted.append(rule)
         self.is_waiting = True
         for position in range(len(rule.atoms)):
             if positions is None or position in positions:
                 self._triggers.add(Trigger(rule, position))
+            else:
+                self._is_partial = True
         self._forward.append(rule)
         for negation in rule.negations:
             for atom in negation.atoms:
@@ -87,6 +93,7 @@ class SemiNaive(Module):
         if not any(rule.number in numbers for rule in self.rules):
             return
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
+        self._halvings = None
         self._unstarted = [rule for rule in self._unstarted if rule.number not in numbers]
         self.is_waiting = bool(self._unstarted)
         self._forward = [rule for rule in self._forward if rule.number not in numbers]
@@ -131,22 +138,29 @@ class SemiNaive(Module):
         return new
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
-        """One round: the conclusions of instances with a recent premise, and all of rules not yet applied."""
+        """One round: the conclusions of instances with a recent premise, and all of rules applied first.
+
+        Of the rules not yet applied, those come first that read no conclusions of these: so the others are
+        applied to these conclusions at once.
+        """
         candidates: Candidates = {}
+        halving = self._halving(facts, recent)
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: self._old}
-        started, self._unstarted, self.is_waiting = self._unstarted, [], False
-        fresh = set(map(id, started))
+        fresh = set(map(id, self._unstarted))
+        started, self._unstarted = _first_of(self._unstarted)
+        self.is_waiting = bool(self._unstarted)
         for rule in started:
             if viable(rule, facts):
-                self._conclude(rule, ages, candidates)
+                self._conclude(rule, ages, candidates, halving=halving)
         tables = self._probes.over(facts)
         values = Recent(recent)
         live = self._live(self._triggers, values, tables)
         triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
-        for trigger, batch in self._run(triggers, ages, tables, values):
-            emit(trigger.rule.heads, batch, candidates)
+        for trigger, batch in self._run(triggers, ages, tables, values, halving=halving):
+            halving.emit(trigger.rule, batch, candidates)
         self._old = facts.snapshot()
-        return Answer(candidates)
+        new = halving.take(candidates, facts)
+        return Answer(candidates, new=new)
 
     def instances(
         self, facts: TripleIndex, recent: TripleIndex, old: TripleIndex
@@ -172,7 +186,10 @@ class SemiNaive(Module):
         """The conclusions of all instances over ``facts`` with a deleted premise."""
         tables, values = self._probes.over(facts), Recent(deleted)
         live = self._live(self._triggers, values, tables, are_closed=self.concludes_facts)
-        return Answer(self._apply(live, tables, values))
+        halving = self._halving(facts, deleted)
+        candidates = self._apply(live, tables, values, halving)
+        lost = halving.take(candidates, NOTHING)
+        return Answer(candidates | {predicate: [pairs.keys] for predicate, pairs in lost.items()})
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -253,11 +270,25 @@ class SemiNaive(Module):
         found = triggers.live(recent.facts, tables.facts, are_closed=are_closed)
         return [trigger for live in found for trigger in live.entered(tables, recent)]
 
-    def _apply(self, triggers: Iterable[Trigger], tables: GuardTables, recent: Recent) -> Candidates:
+    def _halving(self, facts: TripleIndex, recent: TripleIndex) -> Halving:
+        """How the work on the recent facts is halved."""
+        if self._is_partial:
+            return NOT_HALVED
+        if self._halvings is None:
+            self._halvings = Halvings(self.rules)
+        return self._halvings.over(facts, recent)
+
+    def _apply(
+        self,
+        triggers: Iterable[Trigger],
+        tables: GuardTables,
+        recent: Recent,
+        halving: Halving = NOT_HALVED,
+    ) -> Candidates:
         candidates: Candidates = {}
         ages = {Age.ALL: tables.facts, Age.RECENT: recent.facts, Age.OLD: tables.facts}
-        for trigger, batch in self._run(triggers, ages, tables, recent):
-            emit(trigger.rule.heads, batch, candidates)
+        for trigger, batch in self._run(triggers, ages, tables, recent, halving=halving):
+            halving.emit(trigger.rule, batch, candidates)
         return candidates
 
     def _backward(
@@ -279,10 +310,12 @@ class SemiNaive(Module):
         ages: Mapping[Age, TripleIndex],
         candidates: Candidates,
         start: Batch | None = None,
+        halving: Halving = NOT_HALVED,
     ) -> None:
         """Add all conclusions of a rule to the candidates. ``start`` restricts the bindings."""
         plan = full_plan(rule, sizes(ages[Age.ALL]))
-        emit(rule.heads, run(plan, ages, rule, self._context, start, rule.concluded), candidates)
+        batch = run(plan, ages, rule, self._context, start, rule.concluded)
+        halving.emit(rule, batch, candidates, are_all=start is None)
 
     def _run(
         self,
@@ -293,6 +326,7 @@ class SemiNaive(Module):
         *,
         beyond: TripleIndex | None = None,
         is_whole: bool = False,
+        halving: Halving = NOT_HALVED,
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
@@ -305,7 +339,7 @@ class SemiNaive(Module):
         if not triggers:
             return
         are_new = ages[Age.OLD] is not ages[Age.ALL]
-        for trigger in triggers:
+        for trigger in filter(halving.needs, triggers):
             found = tables.rows_for(trigger.probe, recent)
             if found is not None and beyond is not None:
                 found = found.take(trigger.open_rows(found.rows, ages[Age.ALL], beyond))
@@ -322,7 +356,8 @@ class SemiNaive(Module):
                 is_whole or (are_new and trigger.has_guard_among(ages[Age.RECENT]))
             ):
                 probed = found.rows, found.values
-            batch = run_delta(plan, ages, trigger.rule, self._context, wanted, probed)
+            needed = halving.ages(trigger, ages)
+            batch = run_delta(plan, needed, trigger.rule, self._context, wanted, probed)
             if batch.size:
                 yield trigger, batch
 
@@ -375,6 +410,15 @@ class OtherRules(SemiNaive):
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> OtherRules:
         """A module without rules."""
         return cls(cls.name, context)
+
+
+def _first_of(rules: list[CompiledRule]) -> tuple[list[CompiledRule], list[CompiledRule]]:
+    """The rules that read no conclusions of any of them, or all if there are none; and the others."""
+    derived = frozenset[int]().union(*[rule.derives for rule in rules])
+    first = [rule for rule in rules if derived.isdisjoint(rule.reads) and not rule.is_open]
+    if not first or min(derived, default=0) < 0:
+        return rules, []
+    return first, [rule for rule in rules if not derived.isdisjoint(rule.reads) or rule.is_open]
 
 
 def _apart(atom: Atom, shared: Collection[int], count: int) -> Atom:

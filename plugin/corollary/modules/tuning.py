@@ -63,3 +63,7 @@ CSPA-100k, 1,500 wanted facts each time, took 131 ms for all, and 38 ms for thes
 LITERALS_BETWEEN_CHECKS = 1 << 10
 """Literals whose values are computed between two checks of the limits: some 10 ms. Not tuned: so soon a limit
 is noticed."""
+
+MIN_FACTS_TO_HALVE = 4096
+"""Recent facts from which on only half of what follows about symmetric predicates is derived. Not tuned: with
+fewer, a round costs little."""

@@ -11,10 +11,18 @@ atoms in S. Then each proof of p(x, y) becomes one of p(y, x) of the same height
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.tuning import MAX_ATOMS_MATCHED
+
+
+class Counterpart(NamedTuple):
+    """What an atom becomes in a rule's counterpart: that at a place, with its ends exchanged or not."""
+
+    place: int
+    is_turned: bool
 
 
 def symmetric_by_rules(rules: Iterable[CompiledRule], predicates: Collection[int]) -> frozenset[int]:
@@ -48,27 +56,46 @@ def _have_counterparts(rules: Sequence[CompiledRule], symmetric: Collection[int]
     return all(any(_are_counterparts(rule, other, symmetric) for other in rules) for rule in rules)
 
 
+def own_counterparts(rule: CompiledRule, symmetric: Collection[int]) -> Sequence[Counterpart]:
+    """What each body atom becomes, if the rule is its own counterpart; no atoms if it is not.
+
+    Two atoms become each other, or one becomes itself.
+    """
+    if not _is_plain(rule):
+        return ()
+    for found in _counterparts(rule, rule, symmetric):
+        if all(found[atom.place].place == place for place, atom in enumerate(found)):
+            return found
+    return ()
+
+
 def _are_counterparts(rule: CompiledRule, other: CompiledRule, symmetric: Collection[int]) -> bool:
     """Whether one rule is the other one with the ends of the head exchanged, and of some symmetric atoms."""
+    return any(True for _ in _counterparts(rule, other, symmetric))
+
+
+def _counterparts(
+    rule: CompiledRule, other: CompiledRule, symmetric: Collection[int]
+) -> Iterator[Sequence[Counterpart]]:
+    """All ways in which the body becomes that of another rule, if the ends of the head are exchanged."""
     renamed = _renamed(_turned(rule.heads[0]), other.heads[0], {})
-    are_as_many = len(rule.atoms) == len(other.atoms)
-    return are_as_many and renamed is not None and _match(rule.atoms, other.atoms, symmetric, renamed)
+    if len(rule.atoms) == len(other.atoms) and renamed is not None:
+        yield from _matches(rule.atoms, dict(enumerate(other.atoms)), symmetric, renamed)
 
 
-def _match(
-    atoms: Sequence[Atom], others: Sequence[Atom], symmetric: Collection[int], renamed: Mapping[int, int]
-) -> bool:
-    """Whether the atoms become the others, in some order, if more variables are renamed, one to one."""
+def _matches(
+    atoms: Sequence[Atom], others: Mapping[int, Atom], symmetric: Collection[int], renamed: Mapping[int, int]
+) -> Iterator[Sequence[Counterpart]]:
+    """All ways in which the atoms become the others, by place, if more variables are renamed, one to one."""
     if not atoms:
-        return True
-    forms = (atoms[0], _turned(atoms[0])) if atoms[0].p in symmetric else atoms[:1]
-    for place, other in enumerate(others):
-        for atom in forms:
-            more = _renamed(atom, other, renamed)
-            left = (*others[:place], *others[place + 1 :])
-            if more is not None and _match(atoms[1:], left, symmetric, more):
-                return True
-    return False
+        yield ()
+        return
+    for place, other in others.items():
+        left = {i: atom for i, atom in others.items() if i != place}
+        for is_turned in (False, True) if atoms[0].p in symmetric else (False,):
+            more = _renamed(_turned(atoms[0]) if is_turned else atoms[0], other, renamed)
+            for rest in _matches(atoms[1:], left, symmetric, more) if more is not None else ():
+                yield (Counterpart(place, is_turned), *rest)
 
 
 def _turned(atom: Atom) -> Atom:
