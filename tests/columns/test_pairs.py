@@ -15,6 +15,8 @@ from corollary.columns.numbering import numbered
 from corollary.columns.pairs import (
     Pairs,
     among,
+    compose,
+    compose_by_first,
     contains,
     difference,
     distinct,
@@ -29,6 +31,7 @@ from corollary.columns.pairs import (
     sorted_unique,
     swap,
     union,
+    with_inverses,
 )
 from corollary.columns.tuning import MAX_LOOKS_BEFORE_SORTING, MIN_ROWS_FOR_TABLE
 
@@ -234,3 +237,32 @@ def test_distinct_halves_of_many_pairs(values: int, size: int) -> None:
     inverse = Pairs.of(pack(others, halves))
     assert inverse.by_object.size == size
     assert inverse.distinct_seconds().tolist() == expected
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs)
+def test_symmetric_pairs(drawn: frozenset[Pair], more: frozenset[Pair]) -> None:
+    """With their inverses, and so is the union of two symmetric sets, without a sort."""
+    inverses = {(second, first) for first, second in drawn}
+    assert Pairs(sorted_keys(drawn)).is_symmetric() == (drawn == inverses)
+    keys = with_inverses(sorted_keys(drawn))
+    assert unpacked(keys) == sorted(drawn | inverses)
+    assert Pairs(keys).is_symmetric()
+    others = with_inverses(sorted_keys(more))
+    both = Pairs(keys, keys).plus(Pairs(others, others))
+    assert both.has_by_object
+    assert both.is_symmetric()
+    assert_is(both, drawn | inverses | set(unpacked(others)))
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs, st.sampled_from([1, 1 << 24]))
+def test_composed_pairs(drawn: frozenset[Pair], more: frozenset[Pair], far: int) -> None:
+    """Whether the ends are close together or not."""
+    further = {(first, second % 8 * far) for first, second in more}
+    wanted = {(first, end) for first, second in drawn for start, end in further if start == second}
+    pairs_of_both = sorted_keys(drawn), Pairs(sorted_keys(further))
+    assert unpacked(compose(*pairs_of_both)) == sorted(wanted)
+    found = compose_by_first(*pairs_of_both)
+    assert sorted(unpacked(found)) == sorted(wanted)
+    assert (np.diff(firsts(found).astype(np.int64)) >= 0).all()

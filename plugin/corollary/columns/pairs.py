@@ -574,6 +574,8 @@ class Pairs:
 
     def is_symmetric(self) -> bool:
         """Whether each inverse is a pair, too. If those of a few are, the inverse order is made."""
+        if self.keys.size < 2:
+            return bool((self.keys == swap(self.keys)).all())
         if self._by_object is None:
             few = np.ascontiguousarray(spread(self.keys, PAIRS_TURNED_FIRST))
             if not contains(self.keys, swap(few)).all():
