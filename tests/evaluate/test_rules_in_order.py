@@ -33,7 +33,8 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_rules_are_applied(name: str) -> None:
     triples = ("a q b", "b q c", "c q a", "c q c", "b r a")
-    facts = frozenset(tuple(IRI(EXAMPLE + term) for term in triple.split()) for triple in triples)
+    terms = ([IRI(EXAMPLE + term) for term in triple.split()] for triple in triples)
+    facts = frozenset((s, p, o) for s, p, o in terms)
     program = parse_program(kinds.PREFIX + PROGRAMS[name])
     found, _ = close(facts, program)
     assert found == naive.closure(facts, program)[0]

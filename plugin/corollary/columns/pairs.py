@@ -498,7 +498,8 @@ def _places(column: Column, values: Column) -> Column:
         return np.searchsorted(values, column).astype(np.uint32)
     table: Column = np.empty(int(values[-1]) - int(values[0]) + 1, np.uint32)
     table[values - values[0]] = np.arange(values.size, dtype=np.uint32)
-    return table[column - values[0]]
+    places: Column = table[column - values[0]]
+    return places
 
 
 def spans(starts: Rows, ends: Rows) -> Rows:

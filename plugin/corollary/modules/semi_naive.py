@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from corollary.columns import NOTHING, Candidates, Pairs, TripleIndex
+from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
@@ -186,10 +186,7 @@ class SemiNaive(Module):
         """The conclusions of all instances over ``facts`` with a deleted premise."""
         tables, values = self._probes.over(facts), Recent(deleted)
         live = self._live(self._triggers, values, tables, are_closed=self.concludes_facts)
-        halving = self._halving(facts, deleted)
-        candidates = self._apply(live, tables, values, halving)
-        lost = halving.take(candidates, NOTHING)
-        return Answer(candidates | {predicate: [pairs.keys] for predicate, pairs in lost.items()})
+        return Answer(self._apply(live, tables, values))
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -278,17 +275,11 @@ class SemiNaive(Module):
             self._halvings = Halvings(self.rules)
         return self._halvings.over(facts, recent)
 
-    def _apply(
-        self,
-        triggers: Iterable[Trigger],
-        tables: GuardTables,
-        recent: Recent,
-        halving: Halving = NOT_HALVED,
-    ) -> Candidates:
+    def _apply(self, triggers: Iterable[Trigger], tables: GuardTables, recent: Recent) -> Candidates:
         candidates: Candidates = {}
         ages = {Age.ALL: tables.facts, Age.RECENT: recent.facts, Age.OLD: tables.facts}
-        for trigger, batch in self._run(triggers, ages, tables, recent, halving=halving):
-            halving.emit(trigger.rule, batch, candidates)
+        for trigger, batch in self._run(triggers, ages, tables, recent):
+            emit(trigger.rule.heads, batch, candidates)
         return candidates
 
     def _backward(
