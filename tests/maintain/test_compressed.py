@@ -425,6 +425,16 @@ def test_a_closure_depends_on_what_is_searched(monkeypatch: pytest.MonkeyPatch, 
     assert_exact(*written("[?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] ." + rules, before, after))
 
 
+@pytest.mark.parametrize("after", ["a p b, c p d", "a p b, b p c", "d p a, b p c", "a q b"])
+def test_nothing_is_searched_if_only_inverses_follow(monkeypatch: pytest.MonkeyPatch, after: str) -> None:
+    """A symmetric, transitive property that depends on no other: its facts start from explicit ones."""
+    monkeypatch.setattr(Prover, "unproved", None)
+    history, program = written(
+        GUARDED + GUARDED_SYMMETRIC, *(f"{TWICE}, {e}" for e in (f"{PATH}, d p a", after))
+    )
+    assert_exact(history, program)
+
+
 def test_what_is_left_is_closed_both_ways_once_a_rule_says_so() -> None:
     """Once lost: b p a. The same edges had been left before, and closed one way."""
     states = (PATH, "a p b, b p c", PATH, "a p b, b p c")

@@ -196,9 +196,13 @@ class CompressedRelation(Relation):
 
     def contains(self, keys: Keys) -> Mask:
         """As ``Relation.contains``."""
-        found = self._closure.contains(keys)
-        if len(self._without):
-            found &= ~self._without.contains(keys)
+        if self._without.is_compressed:  # most keys are asked to be left out
+            found = ~self._without.contains(keys)
+            found[found] = self._closure.contains(keys[found])
+        else:
+            found = self._closure.contains(keys)
+            if len(self._without):
+                found &= ~self._without.contains(keys)
         if len(self._beside):
             found |= self._beside.contains(keys)
         return found

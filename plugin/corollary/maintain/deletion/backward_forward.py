@@ -343,19 +343,32 @@ class BackwardForwardLayer:
             if basis is None or not wanted:
                 continue
             others = [other for other in self._modules if other is not module]
-            self._after_one_step((wanted | Delta.of_relations({predicate: basis})) - self.proved, others)
+            open_to = self._searched_beside(predicate, others)
+            left = (wanted | Delta.of_relations({predicate: basis})) - self.proved
+            left = self._after_one_step(left, others)
+            self._after_one_step(left, [other for other in others if other not in open_to])
             while True:
                 wanted = self._after_one_step(wanted - self.proved, [module])
                 rest = self._work.index.snapshot()
                 rest.remove(predicate, rest.relation(predicate).common(wanted.keys(predicate)))
                 open_ = NOTHING
-                for other in others:
+                for other in open_to:
                     open_ |= Delta.gathered(other.rederive(wanted, rest))
                 lost = self._by_search(open_, self._routes.inner(predicate))
                 if not open_ & self.proved:
                     return (wanted - open_) | lost
                 self._after_one_step(wanted - self.proved, others)
         return self._by_search(wanted, self._routes.inner(predicate))  # copies, no paths
+
+    def _searched_beside(self, predicate: int, others: Sequence[Module]) -> Sequence[Module]:
+        """Of the modules beside that which closes a predicate, those whose conclusions may need a search.
+
+        If the predicate depends on itself alone, copying rules only invert its facts. The inverse of a path
+        is a path of inverses: one step from proved facts proves the inverses of all that need no path.
+        """
+        order = self.order
+        is_alone = order is not None and len(order.group_of(predicate)) == 1
+        return [other for other in others if not (is_alone and other.closes_premises)]
 
     def _lose_track(self, facts: Delta) -> None:
         """Notify the modules that facts of these predicates, and of those beside them, lose derivations."""
