@@ -44,6 +44,9 @@ _HEADER = 27
 
 _KINDS = tuple(map(int, BULK_KINDS))
 
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+"""Without escapes, which would join two surrogates to one character."""
+
 _to_disk = getattr(os, "fdatasync", os.fsync)
 
 LoggedChange = tuple[int, int, bool, Keys]
@@ -67,8 +70,7 @@ class LoggedCommit:
         """The commit as a line of the log that follows the state ``seed``."""
         changes = [(*place, keys.tolist()) for *place, keys in self.changes]
         others = {name: content.hex() for name, content in self.others.items()}
-        # without escapes, which would join two surrogates to one character
-        text = json.dumps([self.number, self.terms, changes, others], ensure_ascii=False) + "\n"
+        text = _as_json([self.number, self.terms, changes, others]) + "\n"
         content = text.encode("utf-8", "surrogatepass")
         return b"%08x %08x %08x %b" % (_HEADER + len(content), seed, crc32(content, seed), content)
 
