@@ -1,6 +1,6 @@
 """A folder that persists a reasoner: a journal, a log of small commits, and a snapshot beside them.
 
-The journal (``journal``, a SQLite database) gets what a commit changes. A small commit is appended to a log
+The journal (``journal``, a SQLite database) gets what a commit changes. A small commit is written to a log
 instead (``commit_log``) while the folder is open. The next transaction of the database has it too, at the
 latest that of ``close``. So both together have all of E. A checkpoint writes the snapshot, which has I too
 and is mapped (``checkpoints``); opening maps it, and reads the rows and the lines after it
