@@ -173,6 +173,23 @@ def test_many_owners_of_a_mailbox() -> None:
         assert relation.is_compressed and len(relation) == size**2
 
 
+def test_one_more_value_reads_only_what_it_meets() -> None:
+    """The facts of a property are not copied for each change of one."""
+    dictionary, program, mail = TermDictionary(), load_profile("owl2rl"), IRI(EXAMPLE + "mail")
+    facts = [(IRI(f"{EXAMPLE}n{i}"), mail, IRI(f"{EXAMPLE}box{i}")) for i in range(1_000)]
+    kind: Fact = (mail, IRI(RDF_TYPE.value), IRI(OWL + "InverseFunctionalProperty"))
+    explicit, one = (
+        load(frozenset(some), dictionary)
+        for some in ([*facts, kind], [(*facts[3][:2], IRI(f"{EXAMPLE}box5"))])
+    )
+    result = materialise(explicit, program, dictionary)
+    predicate = dictionary.encode(f"<{EXAMPLE}mail>")
+    before = result.index.relation(predicate)
+    explicit.add(predicate, one.relation(predicate).pairs())
+    result, _ = maintain(result, explicit, NOTHING, Delta.of(one))
+    assert result.index.relation(predicate).shares_base(before)
+
+
 def test_explanations_name_the_common_value() -> None:
     """The rule explains a pair that no link connects."""
     result = run(owners(5), load_profile("owl2rl"))

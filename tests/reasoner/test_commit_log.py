@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 from zlib import crc32
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from corollary.reasoner import commit_log
 from corollary.reasoner.commit_log import CommitLog, DamagedLog, LoggedCommit, logged_commits
 from corollary.reasoner.contents import NONSENSE
-from corollary.reasoner.tuning import MAX_LINE_BYTES
+from corollary.reasoner.tuning import LOG_STEP_BYTES, MAX_LINE_BYTES
 
 SEED = 0x0BADCAFE
 
@@ -73,6 +75,35 @@ def test_what_a_crash_cuts_off_is_the_last_commit() -> None:
             assert read(torn) == list(map(plain, COMMITS[:2]))
 
 
+ZEROS = bytes(MAX_LINE_BYTES + 1)
+
+
+def test_zeros_behind_the_last_line_are_the_end() -> None:
+    """Of a line that a crash tore, any part may have reached the disk: the others are zeros still."""
+    assert read(ZEROS) == []
+    content, start = b"".join(LINES), len(LINES[0]) + len(LINES[1])
+    assert read(content + b"\0") == read(content + ZEROS) == list(map(plain, COMMITS))
+    kept = list(map(plain, COMMITS[:2]))
+    for end in range(start, len(content)):
+        assert read(content[:end] + ZEROS) == kept
+        assert read(content[:start] + bytes(end + 1 - start) + content[end + 1 :] + ZEROS) == kept
+    for first in range(start, len(content) - 2):
+        assert read(content[:first] + bytes(2) + content[first + 2 :] + ZEROS) == kept
+
+
+def test_each_flipped_bit_before_zeros_is_noticed() -> None:
+    content = LINES[0]
+    for place in range(len(content)):
+        for bit in range(8):
+            damaged = bytearray(content + ZEROS)
+            damaged[place] ^= 1 << bit
+            with pytest.raises(DamagedLog):
+                read(bytes(damaged))
+    for written in (ZEROS + b"0", ZEROS + LINES[0], LINES[0] + ZEROS + LINES[1]):
+        with pytest.raises(DamagedLog):
+            read(written + ZEROS)
+
+
 def test_each_flipped_bit_is_noticed() -> None:
     content = b"".join(LINES)
     for place in range(len(content)):
@@ -101,11 +132,11 @@ def test_lines_of_a_later_state_of_the_database_are_noticed() -> None:
 def test_zeros_in_more_than_one_line_are_noticed() -> None:
     """Only the last line can be unfinished: the others were forced to the disk."""
     content, ends = b"".join(LINES), [len(LINES[0]), len(LINES[0]) + len(LINES[1])]
-    for end in range(ends[1] + 1, len(content) + 1):
+    for end in range(ends[1] + 1, len(content)):
         with pytest.raises(DamagedLog):
             read(content[: ends[0] + 30] + bytes(end - ends[0] - 30) + content[end:])
     with pytest.raises(DamagedLog):
-        read(LINES[0] + bytes(MAX_LINE_BYTES + 1))
+        read(LINES[0] + bytes(MAX_LINE_BYTES + 1) + b"0")
 
 
 @pytest.mark.parametrize(
@@ -140,9 +171,84 @@ def test_what_no_store_writes_makes_no_sense(content: str) -> None:
         read(b"%08x %08x %08x %b" % (27 + len(text), SEED, crc32(text, SEED), text))
 
 
-def test_a_line_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
-    log = CommitLog(tmp_path / "log")
+def begun(place: Path) -> CommitLog:
+    log = CommitLog(place)
     log.begin(SEED)
+    return log
+
+
+def many(number: int, text: str = "x") -> list[LoggedCommit]:
+    """Commits from the eighth on."""
+    return [logged(8 + n, [n], text) for n in range(number)]
+
+
+def test_lines_change_the_size_of_the_file_seldom(tmp_path: Path) -> None:
+    place, log = tmp_path / "log", begun(tmp_path / "log")
+    commits = many(LOG_STEP_BYTES // 500, "x" * 1000)
+    sizes = set()
+    for commit in commits:
+        log.append(commit.line(SEED))
+        assert log.is_as_left()
+        sizes.add(place.stat().st_size)
+    assert sizes == {LOG_STEP_BYTES * n for n in range(1, 1 + len(sizes))} and len(sizes) == 3
+    assert read(place.read_bytes()) == list(map(plain, commits))
+    log.begin(SEED + 1)
+    assert place.read_bytes() == b"" and log.is_as_left()
+    log.close()
+
+
+class FullDisk:
+    """A file on a disk that has room for so many bytes, as a file system counts them: written or not."""
+
+    def __init__(self, file: object, room: int) -> None:
+        self._file, self._room = file, room
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+    def write(self, content: bytes) -> int:
+        file: Any = self._file
+        fits = self._room - file.tell()
+        if fits <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        count: int = file.write(content[:fits])
+        return count
+
+
+@pytest.mark.parametrize("room", [0, 1, len(LINES[0]), len(LINES[0]) + 1, sum(map(len, LINES)), 70_000])
+def test_on_a_full_disk_what_fits_is_written(room: int, tmp_path: Path) -> None:
+    place, log = tmp_path / "log", begun(tmp_path / "log")
+    log._file = FullDisk(log._file, room)  # type: ignore[assignment]
+    lines = [commit.line(SEED) for commit in many(800)]
+    fitting = [number for number in range(len(lines)) if sum(map(len, lines[: number + 1])) <= room]
+    for line in lines[: len(fitting)]:
+        log.append(line)
+        assert log.is_as_left()
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"No space left|not written as a whole"):
+            log.append(lines[len(fitting)])
+        assert log.is_as_left()
+        assert len(read(place.read_bytes())) == len(fitting)
+    log.close()
+
+
+@pytest.mark.parametrize("cut", [0, 1, len(LINES[1]) - 1, len(LINES[1])])
+def test_what_an_interruption_left_is_settled(cut: int, tmp_path: Path) -> None:
+    place, log = tmp_path / "log", begun(tmp_path / "log")
+    log.append(LINES[0])
+    with place.open("r+b") as file:
+        file.seek(len(LINES[0]))
+        file.write(LINES[1][:cut])
+    is_whole = cut == len(LINES[1])
+    assert log.settle(LINES[1]) == is_whole and log.is_as_left()
+    log.append(LINES[2 if is_whole else 1])
+    expected = COMMITS if is_whole else COMMITS[:2]
+    assert read(place.read_bytes()) == list(map(plain, expected)) and log.is_as_left()
+    log.close()
+
+
+def test_a_line_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
+    log = begun(tmp_path / "log")
     log.append(LINES[0])
     broken = OSError(5, "Input/output error")
     with patch.object(commit_log, "_to_disk", side_effect=broken), pytest.raises(OSError):

@@ -542,6 +542,29 @@ def test_a_log_that_is_lost_or_damaged_is_noticed(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "store").iterdir()] == [DATABASE]
 
 
+def test_a_log_of_the_former_format_is_read(tmp_path: Path) -> None:
+    """It has no zeros behind its lines. The former version must not read one that has."""
+    store = written(tmp_path / "store")
+    expected = seen(store)
+    crash(store)
+    assert (tmp_path / "store" / DATABASE).read_bytes()[60:64] == b"\0\0\0\5"
+    log = tmp_path / "store" / commit_log.LOG
+    log.write_bytes(log.read_bytes().rstrip(b"\0"))
+    database = sqlite3.connect(tmp_path / "store" / DATABASE)
+    database.execute("PRAGMA user_version = 4")
+    database.close()
+    assert seen(reader(tmp_path / "store"))[0] == expected[0]
+    again = CorollaryStore(rules="rdfs")
+    again.open(str(tmp_path / "store"))
+    for number in range(3):
+        Graph(again, EX.g).add((EX.after, EX.p, EX[f"o{number}"]))
+        again.commit()
+    expected = seen(again)
+    assert again.verify().is_sound and log.read_bytes().endswith(b"\0")
+    crash(again)
+    assert seen(reader(tmp_path / "store"))[0] == expected[0]
+
+
 def test_a_log_of_a_later_database_is_noticed(tmp_path: Path) -> None:
     """As in a copy that was made file by file beside a writer."""
     store = written(tmp_path / "store")

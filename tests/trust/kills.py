@@ -51,7 +51,7 @@ from tests.trust.operations import Seen, seen
 from corollary.kernels import compiled
 from corollary.kernels.limits import Progress
 from corollary.language import CorollaryError
-from corollary.reasoner import folder, folder_rows
+from corollary.reasoner import commit_log, folder, folder_rows
 from corollary.reasoner.commit_log import LOG, CommitLog
 from corollary.reasoner.folder import Folder
 from corollary.reasoner.folder_place import DATABASE
@@ -394,6 +394,7 @@ def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool, l
         (CommitLog, "append", marked_append),
         (folder, "MAX_LOGGED", 1 << 7 if logs else -1),
         (folder, "MAX_LOG_BYTES", 1 << 12),  # so that the database often gets what is in a full log
+        (commit_log, "LOG_STEP_BYTES", 1 << 10),  # so that lines often need more zeros
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
         (folder_rows, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
         (folder_rows, "MAX_BYTES_PER_ROW", 1 << 10),

@@ -27,7 +27,7 @@ from corollary.columns import Candidates, Pairs, Relation, TripleIndex
 from corollary.columns.pairs import among, distinct, firsts, pack, seconds
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Column, Keys
 from corollary.modules.guards import Guards
 from corollary.modules.module import Answer, External, NewModules
 from corollary.modules.rule_set import RuleSet
@@ -183,18 +183,30 @@ class Functional(SemiNaive):
 
 def _links(shape: CommonValueShape, relation: Relation, changed: Relation) -> Keys:
     """A pair (least, term) for all terms that have a value of a ``changed`` fact in a relation."""
-    whole = facts_with_copies(relation)
-    if shape.is_inverse:
-        whole = Pairs(whole).by_object if relation.is_compressed else relation.pairs().by_object
     if len(changed) < len(relation):
         values = changed.object_terms() if shape.is_inverse else changed.subject_terms()
-        if relation.is_compressed:
-            whole = whole[among(firsts(whole), values)]
-        else:
-            whole = (relation.inverse() if shape.is_inverse else relation).starting(values)
+        whole = _starting(shape, relation, values)
+    else:
+        whole = _by_value(shape, relation)
     values, terms = firsts(whole), seconds(whole)
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if values.size else values[:0]
     least = np.repeat(terms[starts], np.diff(np.append(starts, terms.size)))
     if shape.is_irreflexive:
         least, terms = least[least != terms], terms[least != terms]
     return pack(least, terms)
+
+
+def _by_value(shape: CommonValueShape, relation: Relation) -> Keys:
+    """The facts of a relation as keys (value, term), or some that have the others as copies."""
+    whole = facts_with_copies(relation)
+    if not shape.is_inverse:
+        return whole
+    return Pairs(whole).by_object if relation.is_compressed else relation.pairs().by_object
+
+
+def _starting(shape: CommonValueShape, relation: Relation, values: Column) -> Keys:
+    """As ``_by_value``, for some values. Listed facts are looked up: the latest changes are not folded."""
+    if relation.is_compressed:
+        whole = _by_value(shape, relation)
+        return whole[among(firsts(whole), values)]
+    return (relation.inverse() if shape.is_inverse else relation).starting(values)

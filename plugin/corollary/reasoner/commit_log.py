@@ -8,8 +8,14 @@ wait. The log follows one state of the database, which ``seed`` stands for, and 
 in hexadecimal numbers and JSON. The next transaction of the database has the commits of the log in it, too:
 then the seed is another one, and the lines are void.
 
-A crash cuts off the last line at most, or leaves zeros in it: a file that was emptied has nothing else behind
-its end. Lines that differ otherwise are damaged.
+Lines are written over zeros, which were written beforehand, many at a time: so a commit changes neither the
+size of the file nor its blocks, and ``fdatasync`` writes nothing but the line. Zeros behind the last line are
+the end of the log, and so is the end of the file. On a full disk there are no zeros, and lines are appended.
+Measured with 250 bytes: it takes 0.3 to 0.5 of the time of an append on ext4, and 0.86 to 0.97 on ext4
+without a journal, which writes the time of the change, too.
+
+A crash cuts off the last line at most, or leaves zeros in it: nothing else was behind the end. Lines that
+differ otherwise are damaged.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import finalize
@@ -27,7 +34,7 @@ import numpy as np
 
 from corollary.columns.column_file import sync_names
 from corollary.kernels.sorted import Keys
-from corollary.reasoner.tuning import MAX_LINE_BYTES
+from corollary.reasoner.tuning import LOG_STEP_BYTES, MAX_LINE_BYTES
 from corollary.terms.dictionary import BULK_KINDS
 
 LOG = "corollary.commits"
@@ -36,6 +43,9 @@ _HEADER = 27
 """Bytes before the JSON: three numbers of eight digits, each with a space behind it."""
 
 _KINDS = tuple(map(int, BULK_KINDS))
+
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+"""Without escapes, which would join two surrogates to one character."""
 
 _to_disk = getattr(os, "fdatasync", os.fsync)
 
@@ -60,8 +70,7 @@ class LoggedCommit:
         """The commit as a line of the log that follows the state ``seed``."""
         changes = [(*place, keys.tolist()) for *place, keys in self.changes]
         others = {name: content.hex() for name, content in self.others.items()}
-        # without escapes, which would join two surrogates to one character
-        text = json.dumps([self.number, self.terms, changes, others], ensure_ascii=False) + "\n"
+        text = _as_json([self.number, self.terms, changes, others]) + "\n"
         content = text.encode("utf-8", "surrogatepass")
         return b"%08x %08x %08x %b" % (_HEADER + len(content), seed, crc32(content, seed), content)
 
@@ -87,9 +96,10 @@ class LoggedCommit:
 def logged_commits(content: bytes, seed: int, number: int) -> Iterator[LoggedCommit]:
     """The commits of a log that follow the commit ``number`` of the database, which ``seed`` stands for.
 
-    Raises DamagedLog if a line is damaged or missing, or follows a later state of the database.
+    ``content`` may end with zeros. Raises DamagedLog if a line is damaged or missing, or follows a later
+    state of the database.
     """
-    lines = content.splitlines(keepends=True)  # also at \r, which JSON escapes
+    lines = content.rstrip(b"\0").splitlines(keepends=True)  # also at \r, which JSON escapes
     for place, line in enumerate(lines, 1):
         if not _is_whole(line):
             if place == len(lines) and _is_torn(line):
@@ -124,16 +134,16 @@ def _is_torn(line: bytes) -> bool:
     if len(line) > (MAX_LINE_BYTES if numbers is None else numbers[0]):  # then it was more than one line
         return False
     is_cut = not line.endswith(b"\n") and (numbers is None or len(line) < numbers[0])
-    return is_cut or line.count(0) > 1
+    return is_cut or line.startswith(b"\0") or line.count(0) > 1
 
 
 def _not_linked(place: str, flags: int) -> int:
-    """Open a file, which must not be a symbolic link, where the system can tell."""
-    return os.open(place, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    """Open a file, or make it. It must not be a symbolic link, where the system can tell."""
+    return os.open(place, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 class CommitLog:
-    """The log of a folder that is open for writing."""
+    """The log of a folder that is open for writing. Its lines end at ``end``."""
 
     def __init__(self, place: Path) -> None:
         """Open the log, or make it; what is in it stays. Raises OSError, also for a symbolic link.
@@ -142,17 +152,18 @@ class CommitLog:
         """
         self._place = os.fspath(place)
         is_new = not place.exists()
-        self._file = open(place, "a+b", buffering=0, opener=_not_linked)  # noqa: SIM115
+        self._file = open(place, "r+b", buffering=0, opener=_not_linked)  # noqa: SIM115
         self.close = finalize(self, self._file.close)
         self._inode = os.fstat(self._file.fileno()).st_ino
+        self._size = 0
         self.seed = self.end = -1
         if is_new:
             sync_names(place.parent)
 
     def begin(self, seed: int) -> None:
         """Empty the log: from now on it follows another state of the database. Raises OSError."""
-        self._file.truncate(0)
-        self.seed, self.end = seed, 0
+        self._cut(0)
+        self.seed = seed
 
     def is_in_place(self) -> bool:
         """Whether the folder has the file that is open here."""
@@ -162,34 +173,49 @@ class CommitLog:
             return False
 
     def is_as_left(self) -> bool:
-        """Whether the file is in its place, and ends where this process has left it."""
+        """Whether the file is in its place, and of the size that this process has left."""
         try:
             status = os.stat(self._place)
         except OSError:
             return False
-        return (status.st_ino, status.st_size) == (self._inode, self.end)
+        return (status.st_ino, status.st_size) == (self._inode, self._size)
 
     def append(self, line: bytes) -> None:
-        """Append a line, and force it to the disk. Raises OSError: then the line is not there.
+        """Write a line behind the last one, and force it to the disk. Raises OSError: then it is not there.
 
         After another exception, an interruption, ``settle`` says whether it is there.
         """
+        end = self.end + len(line)
         try:
+            if end > self._size:
+                self._make_room()
+            self._file.seek(self.end)
             if self._file.write(line) != len(line):
                 raise OSError(errno.EIO, "a line was not written as a whole", self._place)
             _to_disk(self._file.fileno())
         except OSError:
-            self._file.truncate(self.end)
+            self._cut(self.end)
             raise
-        self.end += len(line)
+        self.end, self._size = end, max(end, self._size)
 
     def settle(self, line: bytes) -> bool:
         """Whether a line whose writing was interrupted is there. If not, what is there of it is removed."""
-        self._file.seek(0)
+        self._file.seek(self.end)
         content = self._file.read()
-        if not content.endswith(line):
-            self._file.truncate(self.end)
+        if content.rstrip(b"\0") != line:
+            self._cut(self.end)
             return False
         _to_disk(self._file.fileno())
-        self.end = len(content)
+        self._size = self.end + len(content)
+        self.end += len(line)
         return True
+
+    def _make_room(self) -> None:
+        """Write zeros behind the end of the file. They reach the disk with the next line."""
+        with suppress(OSError):  # the disk is full: a line may still fit
+            self._file.seek(self._size)
+            self._size += self._file.write(bytes(LOG_STEP_BYTES))
+
+    def _cut(self, end: int) -> None:
+        self._file.truncate(end)
+        self._size = self.end = end

@@ -67,8 +67,10 @@ class Deriver:
         """See ``Reasoner.settled``."""
         version = self.versions.current()
         if version.length or version.derived.state is None:
-            self.versions.change_beside(Version.applied)
-            base, version = self.versions.base(), self.versions.current()
+            if version.length:
+                self.versions.change_beside(Version.applied)
+                version = self.versions.current()
+            base = self.versions.base()
             self._examine(version)
             for needed in (base, version):
                 if needed is not None and needed.derived.state is None:

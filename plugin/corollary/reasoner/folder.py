@@ -1,6 +1,6 @@
 """A folder that persists a reasoner: a journal, a log of small commits, and a snapshot beside them.
 
-The journal (``journal``, a SQLite database) gets what a commit changes. A small commit is appended to a log
+The journal (``journal``, a SQLite database) gets what a commit changes. A small commit is written to a log
 instead (``commit_log``) while the folder is open. The next transaction of the database has it too, at the
 latest that of ``close``. So both together have all of E. A checkpoint writes the snapshot, which has I too
 and is mapped (``checkpoints``); opening maps it, and reads the rows and the lines after it
@@ -119,6 +119,7 @@ class Folder:
         self._drafting = RLock()  # held by the thread that writes a snapshot
         self._in_background: Thread | None = None
         self._failure: CorollaryError | None = None  # of the last snapshot in the background
+        self._has_snapshot = False  # that of the last checkpoint, as far as this store knows
         with self._complaints():
             refuse_place(place, create=create, read_only=read_only)
             is_new = create and not (place / DATABASE).exists()
@@ -199,6 +200,7 @@ class Folder:
         except NONSENSE as error:
             raise damage(self.place, f"a row makes no sense: {error}") from error
         self._written = replace(written, version=version)
+        self._has_snapshot = snapshot is not None
         if self.read_only:
             self.close()
         else:
@@ -451,7 +453,8 @@ class Folder:
         least = MIN_FACTS_PER_FACT_LEFT_AT_CLOSE if closing else MIN_FACTS_PER_FACT_AFTER_CHECKPOINT
         pays = (
             checkpoint is None
-            or not checkpoint.file(self.place).exists()
+            or not self._has_snapshot
+            or (closing and not checkpoint.file(self.place).exists())
             or least * (self._written.weight - checkpoint.weight) > size
             or (closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint))
         )
@@ -529,6 +532,7 @@ class Folder:
         )
         assert written.version is not None
         self._write_again(written, written.version, written.counts, checkpoint)
+        self._has_snapshot = True
 
     def _complaints(self) -> AbstractContextManager[None]:
         return complaints(self.place, read_only=self.read_only)

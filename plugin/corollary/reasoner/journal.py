@@ -29,10 +29,10 @@ from corollary.reasoner.tuning import MAX_JOURNAL_BYTES
 
 APPLICATION = int.from_bytes(b"Coro")
 FORMAT_VERSION = 3
-LOGGED_FORMAT = 4
-FORMATS = (2, 3, LOGGED_FORMAT)
+APPENDED_FORMAT, LOGGED_FORMAT = 4, 5
+FORMATS = (2, 3, APPENDED_FORMAT, LOGGED_FORMAT)
 """The formats that are read. A folder of format 2 has no checkpoint; its first one makes it format 3. It has
-format 4 as long as it has a log of commits."""
+format 5 as long as it has a log of commits, or 4, if no zeros are behind its lines."""
 
 MANIFEST = "manifest"
 
@@ -110,7 +110,7 @@ class Journal:
     @property
     def has_log(self) -> bool:
         """Whether the last state of the database is followed by the lines of a log."""
-        return bool(self.pragma("user_version") == LOGGED_FORMAT)
+        return self.pragma("user_version") in (APPENDED_FORMAT, LOGGED_FORMAT)
 
     def pragma(self, name: str) -> Any:
         """The value of a setting of SQLite."""
