@@ -709,6 +709,22 @@ class Pairs:
         view = self._look_by_object() if self._by_object_view is None else self._by_object_view
         return _starts(view, second)
 
+    def few_of(self, half: int, most: int, *, is_first: bool) -> list[int] | None:
+        """The other halves of the pairs with one half, ascending. None for more than ``most``."""
+        view = self._view if is_first else self._by_object_view
+        if view is None:
+            view = self._look() if is_first else self._look_by_object()
+        least, size = half << 32, len(view)
+        at = bisect_left(view, least)
+        end = at + most
+        found: list[int] = []
+        while at < size and (other := view[at] - least) <= 0xFFFFFFFF:
+            if at == end:
+                return None
+            found.append(other)
+            at += 1
+        return found
+
     def few_beside(
         self, halves: Iterable[int], most: int, *, is_first: bool, missing: int | None = None
     ) -> tuple[list[int], list[int]] | None:
@@ -830,10 +846,13 @@ def _marked(column: NDArray[Integer]) -> NDArray[Integer] | None:
 
 
 def _beside(view: memoryview, half: int) -> list[int]:
-    found: list[int] = []
     least, size = half << 32, len(view)
     at = bisect_left(view, least)
-    searched = at + KEYS_READ_ONE_BY_ONE
+    if at == size or (value := view[at] - least) > 0xFFFFFFFF:
+        return []
+    found: list[int] = [value]
+    at += 1
+    searched = at + KEYS_READ_ONE_BY_ONE - 1
     while at < size and (value := view[at] - least) <= 0xFFFFFFFF:
         if at == searched:
             end = bisect_left(view, least + (1 << 32), at)

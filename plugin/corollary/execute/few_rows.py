@@ -116,9 +116,9 @@ class FewRows:
 
     def _take(self, rows: list[int]) -> None:
         """Keep the rows at these positions, which may repeat."""
-        if rows != list(range(self.size)):
+        if self.columns and rows != list(range(self.size)):
             self.columns = {v: list(map(column.__getitem__, rows)) for v, column in self.columns.items()}
-            self.size = len(rows)
+        self.size = len(rows)
 
 
 def few_matches(
@@ -180,7 +180,7 @@ def few_facts(
     more than ``MAX_LOOK_UPS_ONE_BY_ONE`` look-ups. Cost: a look-up for each term and predicate, or those of
     the term if there is a directory.
     """
-    left = MAX_LOOK_UPS_ONE_BY_ONE
+    left, relations_of = MAX_LOOK_UPS_ONE_BY_ONE, facts.relations_of
     rows: list[int] = []
     predicates: list[int] = []
     values: list[int] = []
@@ -189,11 +189,15 @@ def few_facts(
         left -= len(beside)
         if left < 0:
             return None
-        for predicate in beside:
-            found = few_matches((term,), facts.relation(predicate), is_subject=is_subject)
-            if found is None:
+        for predicate, relation in relations_of(beside).items():
+            parts = None if relation.is_compressed else relation.parts
+            if parts and parts[1] is NO_PAIRS and parts[2] is NO_PAIRS and type(parts[0]) is Pairs:
+                ends = parts[0].few_of(term, MAX_ROWS_JOINED_ONE_BY_ONE, is_first=is_subject)
+            else:
+                found = few_matches((term,), relation, is_subject=is_subject)
+                ends = None if found is None else found[1]
+            if ends is None:
                 return None
-            ends = found[1]
             if ends:
                 values += ends
                 rows += [row] * len(ends)

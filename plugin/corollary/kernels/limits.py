@@ -450,14 +450,17 @@ def no_progress(text: str, facts: int, share: float | None) -> None:
 
 def check() -> None:
     """Raises Cancelled or LimitExceeded if the current work was cancelled or exceeds a limit."""
-    _CURRENT.get().check()
+    work = _CURRENT.get()
+    if work._cancelled != work.cancellation.count or perf_counter() >= work._next_look:  # as Work.check
+        work._look(0)
 
 
 def at(where: object) -> None:
     """``check``, and record what is running. The ``str`` of ``where`` appears in messages."""
     work = _CURRENT.get()
     work.where = where
-    work.check()
+    if work._cancelled != work.cancellation.count or perf_counter() >= work._next_look:
+        work._look(0)
 
 
 def reserve(size: int) -> None:

@@ -111,7 +111,7 @@ class View:
 
     def has(self, s: int, p: int, o: int) -> bool:
         """Whether a fact is shown."""
-        return self.index.relation(p).has(s, o) and (
+        return self.index.relation(p).has_key(s << 32 | o) and (
             (self._is_alone and s < FIRST_LITERAL and p < FIRST_BLANK_NODE) or self._shows(s, p, o)
         )
 

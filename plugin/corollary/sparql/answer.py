@@ -2,7 +2,8 @@
 
 1. ``plan_cache`` has the plan of the text, or of a text of the same shape. Else ``parser`` makes it, and
    ``query_passes`` optimises it.
-2. The query is evaluated immediately, on a snapshot of the store.
+2. The query is evaluated immediately, on a snapshot of the store: by look-ups, if it has one triple pattern
+   with a known end (``look_up``), else by an evaluator.
 3. Rows and triples are decoded when they are read.
 
 NotImplementedError hands a query back to rdflib: SERVICE, custom evaluation functions, rdflib's setting that
@@ -32,6 +33,7 @@ from corollary.sparql.dataset import QueryDataset, Source, is_union
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.from_rdflib import is_prepared
+from corollary.sparql.look_up import looked_up, only_pattern
 from corollary.sparql.plan_cache import plan_of, plan_of_prepared
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
@@ -73,6 +75,9 @@ def answer(
     try:
         if not KNOWN_ARGUMENTS.issuperset(arguments):
             raise NotImplementedError("arguments that are not known here")
+        known = _looked_up(source, translated, bindings, home, prefixes)
+        if known is not None:
+            return known
         evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
         return evaluated(evaluator, translated, prefixes)
     except NotImplementedError as problem:
@@ -89,6 +94,27 @@ def answer(
         raise problem
 
 
+def _looked_up(
+    source: Source,
+    translated: Query,
+    bindings: Mapping[str, Identifier],
+    home: Identifier,
+    prefixes: Mapping[str, Any],
+) -> Result | None:
+    """The result of a query that is a look-up: see ``look_up``. None for others."""
+    pattern = only_pattern(translated)
+    if pattern is None or translated.clauses or translated.services or _is_unusual(home):
+        return None
+    given = _given(bindings)
+    found = looked_up(source, translated, pattern, given, home)
+    if found is None:
+        return None
+    if translated.form == "ASK":
+        return AskResult(found.size > 0)
+    variables = cast(list[Variable], [*translated.terms])
+    return SelectResult(variables, found.size, None, QueryTerms(source.terms), given, prefixes, found.columns)
+
+
 def evaluator_of(
     source: Source,
     translated: Query,
@@ -98,11 +124,20 @@ def evaluator_of(
     kind: Callable[..., AnyEvaluator],
 ) -> AnyEvaluator:
     """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
-    if has_custom_evaluation() or (is_union(home) and not default_graph_is_union()):
+    if _is_unusual(home):
         raise NotImplementedError("evaluation is not as usual")
-    given = {_variable(name): term for name, term in bindings.items()} if bindings else {}
     dataset = QueryDataset.of(source, home, translated.clauses)
-    return kind(dataset, QueryTerms(source.terms), given, translated, silenced)
+    return kind(dataset, QueryTerms(source.terms), _given(bindings), translated, silenced)
+
+
+def _is_unusual(home: Identifier) -> bool:
+    """Whether settings of rdflib change how queries are evaluated."""
+    return has_custom_evaluation() or (is_union(home) and not default_graph_is_union())
+
+
+def _given(bindings: Mapping[str, Identifier]) -> dict[Variable, Any]:
+    """The bindings of a query by variable."""
+    return {_variable(name): term for name, term in bindings.items()} if bindings else {}
 
 
 _variable = lru_cache(maxsize=MAX_NAMES_CACHED)(Variable)

@@ -44,6 +44,8 @@ def chain(own: Evaluation, part: Operator) -> tuple[Operator, list[Step]]:
     Each step has the operand that is not its input, if any. A basic graph pattern with its own condition
     is one operator.
     """
+    if type(part) is Project and type(part.inner) is Triples:  # most small queries
+        return part.inner, [(part, None)]
     steps: list[Step] = []
     while isinstance(part, _STEPS):
         if isinstance(part, (Project, Extend)):

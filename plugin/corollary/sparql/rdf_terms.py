@@ -41,7 +41,8 @@ class Terms(dict[int, Node]):
     the users' ``Graph`` objects, by the id of the graph. ``last_graph`` caches the id of the graph that was
     changed last: the graph, the alias of the default graph, the id. ``value_columns`` and ``text_columns``
     have values and texts of terms. ``found`` caches the ids of IRIs that ``find`` has returned, ``absent``
-    for other IRIs the number of the dictionary's IRIs when it did not have them. ``capitals`` has the ids of
+    for other IRIs the number of the dictionary's IRIs when it did not have them. ``read_ids`` caches
+    the ids of other terms that were read from here, by the ``id`` of the object. ``capitals`` has the ids of
     all cached literals whose language tags have capitals: texts have none.
     """
 
@@ -53,6 +54,7 @@ class Terms(dict[int, Node]):
         self.last_graph: tuple[object, object, int] | None = None
         self.found: dict[URIRef, int] = {}
         self.absent: dict[URIRef, int] = {}
+        self.read_ids: dict[int, int] = {}
         self.capitals: set[int] = set()
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
@@ -139,7 +141,7 @@ class Terms(dict[int, Node]):
     def find(self, term: Node) -> int | None:
         """The id of a term. None if the term has no id, or is no RDF term: then it occurs in no fact."""
         if type(term) is not URIRef:
-            return self.dictionary.find(text_of(term)) if isinstance(term, Node) else None
+            return self._find_other(term)
         term_id = self.found.get(term)
         if term_id is None:
             iris = self.dictionary.count(Kind.IRI)
@@ -154,15 +156,30 @@ class Terms(dict[int, Node]):
                 self.found[term] = term_id
         return term_id
 
+    def _find_other(self, term: Node) -> int | None:
+        """``find`` for what is no IRI."""
+        known = self.read_ids.get(id(term))
+        if known is not None and self.get(known) is term:
+            return known
+        if type(term) is not Literal and not isinstance(term, Node):  # slow: the class is abstract
+            return None
+        term_id = self.dictionary.find(text_of(term))
+        if term_id is not None and self.get(term_id) is term:
+            if len(self.read_ids) >= MAX_IRIS_FOUND:
+                self.read_ids = {}
+            self.read_ids[id(term)] = term_id
+        return term_id
+
 
 def text_of(term: Node) -> str:
     """The dictionary's key of a term. Raises TypeError for what is no RDF term."""
-    if isinstance(term, URIRef):
+    if type(term) is not Literal and isinstance(term, URIRef):
         return f"<{term}>"
     if isinstance(term, Literal):
         text = f'"{escape(str(term))}"'
-        if term.language:
-            return f"{text}@{term.language.lower()}"
+        language = term.language
+        if language:
+            return f"{text}@{language.lower()}"
         datatype = term.datatype
         if datatype is None:
             return text

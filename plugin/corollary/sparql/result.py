@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html import escape
 from itertools import islice, repeat
 from typing import Any
 
+import numpy as np
 from rdflib.graph import Graph
 from rdflib.query import Result, ResultRow
 from rdflib.term import Node, Variable
@@ -32,21 +33,29 @@ class SelectResult(Result):
         self,
         variables: list[Variable],
         size: int,
-        ids: list[Column],
+        ids: list[Column] | None,
         terms: QueryTerms,
         given: Mapping[Variable, Node],
         prefixes: Mapping[str, str],
+        few: list[list[int]] | None = None,
     ) -> None:
-        """``ids`` has a column for each variable; ``given`` are the bindings that the query was given.
+        """``ids`` has a column for each variable; of few rows, ``few`` has them instead, as lists.
 
-        ``prefixes`` are for display only.
+        ``given`` are the bindings that the query was given. ``prefixes`` are for display only.
         """
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
-        self.ids, self.terms = ids, terms
+        self._few, self.terms = few, terms
+        if ids is not None:
+            self.ids = ids
         self._given = given
         self._prefixes = prefixes
+
+    @cached_property
+    def ids(self) -> list[Column]:
+        """A column for each variable."""
+        return [np.array(values, np.uint32) for values in self._few or ()]
 
     def _repr_html_(self) -> str:
         """The first rows, for Jupyter."""
@@ -61,17 +70,18 @@ class SelectResult(Result):
 
     def __iter__(self) -> Iterator[Any]:
         row: Any = _row_class(tuple(self.vars or ()))
+        if 0 < self._size <= MAX_ROWS_SEARCHED_AS_LIST:  # most results, in less time
+            values = self._few or [column.tolist() for column in self.ids]
+            for ids in values:
+                if UNBOUND not in ids:
+                    terms = map(self.terms.decode_few, values)
+                    return map(tuple.__new__, repeat(row), zip(*terms, strict=True))
         have_terms = False
         for column in self.ids:
             if _has_no(UNBOUND, column):
                 have_terms = True
                 break
-        for columns in _chunks(self.ids, self._size, self.terms):
-            rows = map(tuple.__new__, repeat(row), zip(*columns, strict=True))
-            if have_terms:
-                yield from rows
-            else:
-                yield from (found for found in rows if found.count(None) < len(found))
+        return _rows_that_bind(row, _chunks(self.ids, self._size, self.terms), are_all=have_terms)
 
     def _rows(self) -> Iterator[tuple[Node | None, ...]]:
         if not self.vars:
@@ -98,6 +108,13 @@ class SelectResult(Result):
     @bindings.setter
     def bindings(self, bindings: Any) -> None:
         self._bindings = bindings
+
+
+def _rows_that_bind(row: Any, chunks: Iterator[list[list[Node | None]]], *, are_all: bool) -> Iterator[Any]:
+    """The rows of a class, without those in which nothing is bound unless all bind something."""
+    for columns in chunks:
+        rows = map(tuple.__new__, repeat(row), zip(*columns, strict=True))
+        yield from rows if are_all else (found for found in rows if found.count(None) < len(found))
 
 
 def _has_no(term_id: int, column: Column) -> bool:

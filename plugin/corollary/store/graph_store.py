@@ -223,14 +223,21 @@ class GraphStore(Store):
         """
         version = self.reasoner.settled()  # before terms are looked up: rules may have computed new terms
         subject, predicate, value = triple
-        terms: Terms = version.terms
-        view = last_view(version, context.identifier) if type(context) is Graph else None
-        if view is None or subject is None or predicate is None:
+        if subject is None or predicate is None or type(context) is not Graph:
+            return self._triples(version, triple, context)
+        view = last_view(version, context.identifier)
+        if view is None:
             return self._triples(version, triple, context)
         check()
-        if (s := terms.find(subject)) is None or (p := terms.find(predicate)) is None:
-            return iter(())
+        terms: Terms = version.terms
+        found_before = terms.found.get
         o: int | None
+        s = found_before(subject) if type(subject) is URIRef else None
+        p = found_before(predicate) if type(predicate) is URIRef else None
+        if (s is None and (s := terms.find(subject)) is None) or (
+            p is None and (p := terms.find(predicate)) is None
+        ):
+            return iter(())
         if value is None:
             found = view.objects(s, p)
             if len(found) != 1:
