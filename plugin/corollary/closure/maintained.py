@@ -232,7 +232,8 @@ class MaintainedClosure:
         """What follows from new edges that a compressed R lists; else None (E = S)."""
         if self.symmetric:
             return self._put_together(new, closed)
-        if not self.is_listed_near(new, closed):
+        fresh = new[~closed.contains(new)]
+        if not self.is_listed_near(new, closed) or _joined(fresh, closed) > self._room_beside(closed):
             return None
         part, most = self._near(new), int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external))
         found = part.components().lists(part.nodes.astype(np.uint64), most)
