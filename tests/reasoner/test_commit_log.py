@@ -247,6 +247,15 @@ def test_what_an_interruption_left_is_settled(cut: int, tmp_path: Path) -> None:
     log.close()
 
 
+def test_an_interruption_behind_the_writing_leaves_the_line(tmp_path: Path) -> None:
+    place, log = tmp_path / "log", begun(tmp_path / "log")
+    for number, line in enumerate(LINES, 1):
+        log.append(line)
+        assert log.settle(line) and log.settle(line) and log.is_as_left()
+        assert read(place.read_bytes()) == list(map(plain, COMMITS[:number]))
+    log.close()
+
+
 def test_a_line_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
     log = begun(tmp_path / "log")
     log.append(LINES[0])

@@ -200,14 +200,15 @@ class CommitLog:
 
     def settle(self, line: bytes) -> bool:
         """Whether a line whose writing was interrupted is there. If not, what is there of it is removed."""
-        self._file.seek(self.end)
+        start = max(0, self.end - len(line))  # the line may be counted in ``end`` already
+        self._file.seek(start)
         content = self._file.read()
-        if content.rstrip(b"\0") != line:
+        lines = content.rstrip(b"\0")
+        if not lines.endswith(line):
             self._cut(self.end)
             return False
         _to_disk(self._file.fileno())
-        self._size = self.end + len(content)
-        self.end += len(line)
+        self.end, self._size = start + len(lines), start + len(content)
         return True
 
     def _make_room(self) -> None:
