@@ -198,7 +198,7 @@ def test_lines_change_the_size_of_the_file_seldom(tmp_path: Path) -> None:
 
 
 class FullDisk:
-    """A file on a disk that has room for so many bytes, as a file system counts them: written or not."""
+    """A file that ``write`` makes at most ``room`` bytes long, as on a full disk; then it raises ENOSPC."""
 
     def __init__(self, file: object, room: int) -> None:
         self._file, self._room = file, room

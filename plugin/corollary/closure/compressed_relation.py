@@ -196,7 +196,7 @@ class CompressedRelation(Relation):
 
     def contains(self, keys: Keys) -> Mask:
         """As ``Relation.contains``."""
-        if self._without.is_compressed:  # most keys are asked to be left out
+        if self._without.is_compressed:  # a difference, mostly asked for facts that it leaves out
             found = ~self._without.contains(keys)
             found[found] = self._closure.contains(keys[found])
         else:

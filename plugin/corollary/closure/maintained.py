@@ -232,9 +232,10 @@ class MaintainedClosure:
         """What follows from new edges that a compressed R lists; else None (E = S)."""
         if self.symmetric:
             return self._put_together(new, closed)
-        fresh = new[~closed.contains(new)]
-        if not self.is_listed_near(new, closed) or _joined(fresh, closed) > self._room_beside(closed):
+        if not self.is_listed_near(new, closed):
             return None
+        if _joined(new[~closed.contains(new)], closed) > self._room_beside(closed):
+            return None  # known before the part of the graph near them is computed
         part, most = self._near(new), int(MAX_FACTS_BESIDE_PER_EDGE * len(self.external))
         found = part.components().lists(part.nodes.astype(np.uint64), most)
         return None if found is None else sort_keys(found[~closed.contains(found)])

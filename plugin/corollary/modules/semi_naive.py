@@ -406,10 +406,11 @@ class OtherRules(SemiNaive):
 def _first_of(rules: list[CompiledRule]) -> tuple[list[CompiledRule], list[CompiledRule]]:
     """The rules that read no conclusions of any of them, or all if there are none; and the others."""
     derived = frozenset[int]().union(*[rule.derives for rule in rules])
-    first = [rule for rule in rules if derived.isdisjoint(rule.reads) and not rule.is_open]
-    if not first or min(derived, default=0) < 0:
-        return rules, []
-    return first, [rule for rule in rules if not derived.isdisjoint(rule.reads) or rule.is_open]
+    first: list[CompiledRule] = []
+    others: list[CompiledRule] = []
+    for rule in rules:
+        (first if derived.isdisjoint(rule.reads) and not rule.is_open else others).append(rule)
+    return (first, others) if first and min(derived, default=0) >= 0 else (rules, [])
 
 
 def _apart(atom: Atom, shared: Collection[int], count: int) -> Atom:
