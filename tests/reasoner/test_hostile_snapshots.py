@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.compression import compress_all
 from tests.strategies import thorough
 
 from corollary.columns import mapped_pairs
@@ -39,9 +40,21 @@ def small_chunks() -> Any:
         yield
 
 
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory, small_chunks: None) -> Path:
-    """A snapshot with graphs, literals, lists, equality and transitivity."""
+@pytest.fixture(scope="module", params=["listed", "compressed"])
+def good(
+    tmp_path_factory: pytest.TempPathFactory, small_chunks: None, request: pytest.FixtureRequest
+) -> Path:
+    """A snapshot with graphs, literals, lists, equality and transitivity; listed, or with closures."""
+    place = tmp_path_factory.mktemp("good") / "good.snapshot"
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "compressed":
+            compress_all(patch)
+        _save_good(place)
+    assert (request.param == "compressed") == columns_of(place)[1]["closures.kind"][1].any()
+    return place
+
+
+def _save_good(place: Path) -> None:
     reasoner = Reasoner()
     for number in range(12):
         x = f"<urn:x{number}>"
@@ -50,9 +63,7 @@ def good(tmp_path_factory: pytest.TempPathFactory, small_chunks: None) -> Path:
     reasoner.add(("<urn:C>", SUB, "<urn:D>"), ("<urn:p>", A, f"<{OWL}TransitiveProperty>"))
     reasoner.add(("<urn:x3>", f"<{OWL}sameAs>", "<urn:y>"), ("<urn:x3>", "<urn:q>", '"3"'))
     reasoner.add(("_:b", "<urn:q>", '"05"^^<http://www.w3.org/2001/XMLSchema#integer>'))
-    place = tmp_path_factory.mktemp("good") / "good.snapshot"
     reasoner.save_snapshot(place)
-    return place
 
 
 def columns_of(place: Path) -> tuple[dict[str, Any], Columns]:
@@ -132,6 +143,24 @@ def test_a_hostile_column(good: Path, tmp_path_factory: pytest.TempPathFactory, 
     elif how == "longer":
         column = np.concatenate((column, column[-3:]))
     columns[name] = dtype, column
+    rewrite(folder / "x.snapshot", about, columns)
+    use(folder / "x.snapshot", folder / "folder")
+
+
+@thorough(300)
+@given(st.data())
+def test_hostile_closures(good: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Several numbers of the table and keys of closures are others."""
+    folder = tmp_path_factory.mktemp("bad")
+    about, columns = columns_of(good)
+    names = [name for name in sorted(columns) if name.startswith("closures.") and columns[name][1].size]
+    for name in data.draw(st.lists(st.sampled_from(names), max_size=4)) if names else ():
+        column = columns[name][1]
+        at, other = (data.draw(st.integers(0, column.size - 1)) for _ in range(2))
+        if data.draw(st.booleans()):
+            column[at] = column[other]
+        else:
+            column[at] = data.draw(st.integers(0, 3))
     rewrite(folder / "x.snapshot", about, columns)
     use(folder / "x.snapshot", folder / "folder")
 

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import BNode, Dataset, Graph, Literal, URIRef
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
+from tests.compression import Kept, compress_all
 from tests.maintain.histories import History, histories
 from tests.maintain.test_transactions import ontologies
 from tests.strategies import Fact, thorough
 
+from corollary.closure import stored_closure
 from corollary.columns import mapped_pairs
 from corollary.generators import generate
 from corollary.kernels.interrupts import uncollected
@@ -196,6 +198,93 @@ def test_ontologies(tmp_path_factory: pytest.TempPathFactory, history: History, 
     again.open(folder / "two.snapshot")
     assert set(again) == set(reasoner)
     assert again.verify().is_sound
+    reasoner.close()
+
+
+KEPT: tuple[Kept, ...] = ("intervals", "bits", "beside")
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("kept", KEPT)
+@thorough(40)
+@given(histories(ontologies), st.sampled_from(["rdfs", "owl2rl"]), st.data())
+def test_closures_are_followed_from_what_is_stored(
+    tmp_path_factory: pytest.TempPathFactory, kept: Kept, history: History, rules: str, data: st.DataObject
+) -> None:
+    """Compressed relations are stored, and opened again, between changes of a folder."""
+    place = tmp_path_factory.mktemp("files") / "store"
+    with pytest.MonkeyPatch.context() as patch:
+        compress_all(patch, kept)
+        reasoner = Reasoner(rules)
+        reasoner.open(place, create=True)
+        reasoner.add(*map(in_texts, history[0]))
+        for before, after in itertools.pairwise(history):
+            if data.draw(st.booleans()):
+                reasoner.checkpoint()
+                reasoner.close()
+                reasoner = Reasoner(rules)
+                reasoner.open(place)
+            reasoner.remove(*map(in_texts, before - after))
+            if data.draw(st.booleans()):
+                len(reasoner)
+            reasoner.add(*map(in_texts, after - before))
+            found = reasoner.verify()
+            assert found.is_sound, found
+        reasoner.checkpoint()
+        (snapshot,) = place.glob("*.snapshot")
+        MappedSnapshot(snapshot).check_whole()
+        reasoner.close()
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    """A folder with a chain of 3,000 parts, of which 4.5 million facts follow, and as many equal terms."""
+    reasoner = Reasoner()
+    reasoner.open(tmp_path / "chain", create=True)
+    reasoner.add(("<urn:p>", f"<{RDF.type}>", f"<{OWL.TransitiveProperty}>"))
+    reasoner.add(*((f"<urn:{n}>", "<urn:p>", f"<urn:{n + 1}>") for n in range(3000)))
+    reasoner.add(*((f"<urn:a{n}>", f"<{OWL.sameAs}>", f"<urn:a{n + 1}>") for n in range(3000)))
+    reasoner.add(*((f"<urn:a{n}>", "<urn:q>", f"<urn:b{n}>") for n in range(1000)))
+    assert len(reasoner) > 10_000_000
+    reasoner.close()
+    return tmp_path / "chain"
+
+
+def test_large_closures_are_stored_without_their_facts(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening and counting make no index, and derive nothing. The file has no room for the facts."""
+    (place,) = chain.glob("*.snapshot")
+    assert place.stat().st_size < 1_000_000
+    for name in ("materialise", "maintain", "adopt"):
+        monkeypatch.setattr(deriving, name, refuse)
+    monkeypatch.setattr(stored_closure.Generators, "made", refuse)
+    reasoner = Reasoner()
+    reasoner.open(chain)
+    assert len(reasoner) > 4_500_000 + 9_000_000 + 3_000_000
+    monkeypatch.undo()
+    assert ("<urn:3>", "<urn:p>", "<urn:2999>") in reasoner.snapshot()
+    assert ("<urn:3>", "<urn:p>", "<urn:2>") not in reasoner.snapshot()
+    assert ("<urn:a2999>", "<urn:q>", "<urn:b7>") in reasoner.snapshot()
+    assert reasoner.verify().is_sound
+    reasoner.close()
+
+
+def test_a_large_closure_is_followed_after_opening(chain: Path) -> None:
+    reasoner = Reasoner()
+    reasoner.open(chain)
+    size = len(reasoner)
+    known = reasoner.settled().state.materialisation
+    assert known is not None
+    known.engine.seconds = 600.0  # no slow machine makes a removal start over
+    edge = ("<urn:50>", "<urn:p>", "<urn:51>")
+    reasoner.remove(edge)
+    assert len(reasoner) == size - 51 * 2950
+    report = reasoner.last_maintenance()
+    assert report is not None
+    assert report.strategy == "backward/forward"
+    assert reasoner.verify().is_sound
+    reasoner.add(edge)
+    assert len(reasoner) == size
+    assert reasoner.verify().is_sound
     reasoner.close()
 
 

@@ -55,6 +55,11 @@ class Cliques:
         return self._terms.size
 
     @property
+    def pairs(self) -> Keys:
+        """The pairs (member, least member) of all members, sorted."""
+        return pack(self._terms, self._least)
+
+    @property
     def terms(self) -> Column:
         """All terms in cliques of two or more, ascending."""
         return self._terms

@@ -111,6 +111,16 @@ class CompressedRelation(Relation):
         return self.closed_by == PATHS and not self.overlay
 
     @property
+    def index(self) -> FactIndex:
+        """The index of the closure."""
+        return self._closure
+
+    @property
+    def overlays(self) -> tuple[Relation, Relation]:
+        """``without`` and ``beside``."""
+        return self._without, self._beside
+
+    @property
     def overlay(self) -> int:
         """The number of facts that are listed beside the closure, or missing in it."""
         return len(self._without) + len(self._beside)

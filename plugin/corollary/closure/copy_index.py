@@ -47,6 +47,11 @@ class CopyIndex:
         named = pack(subjects.least(firsts(facts)), objects.least(seconds(facts)))
         return CopyIndex(Pairs.of(named), subjects, objects)
 
+    @property
+    def cliques(self) -> tuple[Keys, Keys]:
+        """The cliques of subjects, and of objects, as ``Cliques.pairs``."""
+        return self._subjects.pairs, self._objects.pairs
+
     def __len__(self) -> int:
         return self._count
 

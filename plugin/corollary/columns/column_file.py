@@ -32,10 +32,11 @@ from corollary.kernels.scratch import mapped_privately
 from corollary.language import CorollaryError
 
 MAGIC = b"\x89COROCOL"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
-READABLE_VERSIONS = (3, 4)
-"""The formats that are read. In format 3 all offsets of texts are of type i8."""
+READABLE_VERSIONS = (3, 4, 5)
+"""The formats that are read. Before format 5 all relations were listed; in format 3 all offsets of texts were
+of type i8."""
 
 BLOCK_BYTES = 1 << 18
 ALIGNMENT = 64

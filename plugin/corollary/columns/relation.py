@@ -59,6 +59,13 @@ FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 """The smallest key whose subject is a literal."""
 
 
+class Basis(NamedTuple):
+    """Facts from which a closed relation follows: external ones, and maybe others unless ``is_certain``."""
+
+    external: Relation
+    is_certain: bool
+
+
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
 
@@ -66,6 +73,9 @@ class Relation:
 
     is_compressed: ClassVar[bool] = False
     """Whether the facts are not listed. ``pairs`` and ``keys`` list them (``CompressedRelation``)."""
+
+    basis: Basis | None = None
+    """From what the module followed the facts that closes them, if they were stored with it."""
 
     def __init__(
         self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS, copied: int = 0

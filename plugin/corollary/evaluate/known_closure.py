@@ -11,6 +11,7 @@ from threading import RLock
 from typing import Any
 
 from corollary.columns import TripleIndex
+from corollary.columns.relation import Basis
 from corollary.evaluate.engine import CannotAdopt
 from corollary.evaluate.materialise import MaterialisedView, adopt, materialise
 from corollary.kernels.interrupts import held
@@ -60,6 +61,12 @@ class KnownClosure(MaterialisedView):
     def schema_is_alone(self) -> bool:
         """As ``MaterialisedView.schema_is_alone``."""
         return super().schema_is_alone if "engine" in self.__dict__ else bool(self._schema_is_alone)
+
+    def bases(self) -> dict[int, Basis] | None:
+        """As ``MaterialisedView.bases``. What was stored, before the engine is restored."""
+        if "engine" in self.__dict__:
+            return super().bases()
+        return {p: relation.basis for p, relation in self._facts.relations() if relation.basis is not None}
 
     def _restore(self) -> None:
         if "engine" in self.__dict__:  # another thread has restored it

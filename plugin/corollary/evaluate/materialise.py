@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from corollary.columns import Pairs, Relation, TripleIndex
+from corollary.columns.relation import Basis
 from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.engine import Engine, tables
 from corollary.evaluate.inconsistency import Inconsistency, clashes
@@ -79,6 +80,20 @@ class MaterialisedView:
     def schema_is_alone(self) -> bool:
         """Whether all schema facts are known to follow from the explicit ones, whatever the data."""
         return self.engine.version == self.version and self.engine.schema_is_alone
+
+    def bases(self) -> dict[int, Basis] | None:
+        """From what their modules follow the closed relations that are compressed.
+
+        None if the engine is no longer at this materialisation: a transaction counts before it changes it.
+        """
+        compressed = [p for p, relation in self.index.relations() if relation.is_compressed]
+        found: dict[int, Basis] = {}
+        for module in self.engine.fixpoint.modules if compressed else ():
+            for predicate in compressed:
+                external = module.basis(predicate)
+                if external is not None:
+                    found[predicate] = Basis(external, module.external(predicate) is not None)
+        return found if self.engine.version == self.version else None
 
     @property
     def modules(self) -> dict[int, str]:

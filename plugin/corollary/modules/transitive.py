@@ -233,7 +233,7 @@ class Transitive(Module):
         return Answer(candidates, whole)
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
-        """Begin to follow every relation, closed as it is, from its external facts.
+        """Begin to follow every relation, closed as it is, from its external facts, which may be stored.
 
         If these are not known, all facts take their place: then none counts as certainly external.
         """
@@ -241,11 +241,12 @@ class Transitive(Module):
         self._unclosed.clear()
         self.revision += 1
         for predicate in self._rows(facts):
-            known = external(predicate)
+            stored = facts.relation(predicate).basis
+            known = external(predicate) if stored is None else stored.external
             edges = Relation(Pairs(facts.keys(predicate))) if known is None else known
             self._closures[predicate] = MaintainedClosure(edges, symmetric=predicate in self._symmetric)
             self._refuse_literals(predicate, edges.pairs().keys)
-            if known is not None:
+            if known is not None and (stored is None or stored.is_certain):
                 self._external_proved.add(predicate)
         return {}
 

@@ -55,6 +55,7 @@ from corollary.reasoner.folder_rows import logged_after, read_after, read_all, w
 from corollary.reasoner.journal import Journal, complaints
 from corollary.reasoner.persistence import Seen, seen_in_file
 from corollary.reasoner.quads import Quads
+from corollary.reasoner.snapshot_closures import closures_of
 from corollary.reasoner.snapshot_file import Contents, MappedSnapshot, contents_of, write_snapshot
 from corollary.reasoner.tuning import (
     MAX_FACTS_LISTED_PER_FACT,
@@ -458,7 +459,7 @@ class Folder:
             or least * (self._written.weight - checkpoint.weight) > size
             or (closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint))
         )
-        return pays and not _lists_closures(version)
+        return pays and not _lists_closures(contents_of(version))
 
     def checkpoint(self, progress: Progress) -> None:
         """Write a snapshot of the last commit, and record it. See ``Persistence``.
@@ -495,6 +496,8 @@ class Folder:
         if self.read_only or version is None or version.derived.state is None:
             return None
         contents = contents_of(version)
+        if current_thread() is self._in_background and _lists_closures(contents):
+            return None  # a later transaction has changed the modules, and nobody has asked for a list
         counts = tuple(map(contents.dictionary.count, BULK_KINDS))
         if counts != written.in_database.counts or written.stored is not None:
             self._write_again(written, version, counts, is_new=counts != written.counts)
@@ -610,12 +613,13 @@ def findings_in(place: Path, known: Written | None = None) -> list[str]:
         reader.close()
 
 
-def _lists_closures(version: Version) -> bool:
+def _lists_closures(contents: Contents) -> bool:
     """Whether a snapshot would mostly list facts that are held compressed. Cost: the number of predicates."""
-    assert version.state is not None
-    relations = version.state.index.relations()
-    unlisted = sum(len(relation) for _, relation in relations if relation.is_compressed)
-    others = version.state.index.fact_count() - unlisted + version.quads.union.fact_count()
+    relations = sorted(contents.facts.relations())
+    stored = {closure.row for closure in closures_of(relations, contents.bases)}
+    rows = (relation for row, (_, relation) in enumerate(relations) if row not in stored)
+    unlisted = sum(len(relation) for relation in rows if relation.is_compressed)
+    others = contents.facts.fact_count() - unlisted + contents.quads.union.fact_count()
     return unlisted > MAX_FACTS_LISTED_PER_FACT * others
 
 

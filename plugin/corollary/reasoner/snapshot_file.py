@@ -1,8 +1,9 @@
 """A snapshot file: E, I, terms and names in one file that is mapped, and so opened without reading it.
 
 ``write_snapshot`` writes the columns of docs/snapshots.md. ``MappedSnapshot`` restores relations and texts
-when they are used. I is stored in both orders, without virtual relations. E, and each of its graphs, is a
-part of I: the same relation, a mask over its facts, or, if that is smaller, a list of keys.
+when they are used. I is stored in both orders, without virtual relations; relations that are compressed, by
+what the others follow from (``snapshot_closures``). E, and each of its graphs, is a part of I: the same
+relation, a mask over its facts, or, if that is smaller, a list of keys.
 
 What the columns say is checked before it is used: the tables when the file is opened, keys and texts chunk
 by chunk (``columns.mapped_pairs``, ``columns.mapped_texts``). I is taken to be what follows from E by the
@@ -11,7 +12,7 @@ rules of the fingerprint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version as version_of
@@ -32,6 +33,7 @@ from corollary.columns.mapped_pairs import (
 )
 from corollary.columns.mapped_texts import MappedTextTable, write_texts
 from corollary.columns.pairs import Pairs, contains
+from corollary.columns.relation import EMPTY, Basis
 from corollary.kernels.interrupts import uncollected
 from corollary.kernels.limits import Progress, no_progress
 from corollary.kernels.sorted import Keys
@@ -42,6 +44,7 @@ from corollary.reasoner.contents import NAMES, NONSENSE, others_of, with_others
 from corollary.reasoner.options import Options
 from corollary.reasoner.persistence import Persistence
 from corollary.reasoner.quads import Quads
+from corollary.reasoner.snapshot_closures import MappedClosures, closures_of, write_closures
 from corollary.reasoner.term_format import TermView
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, Kind, TermDictionary
@@ -77,7 +80,9 @@ _KINDS, _PLACES = {"holder": "u4", "relation": "u4", "kind": "u1"}, ("size", "le
 class Contents:
     """What a snapshot holds: terms, I without virtual relations, E by graph, names (``contents.others_of``).
 
-    ``closed`` names the rules by which I is closed. Without a fingerprint, I may be E.
+    ``closed`` names the rules by which I is closed. Without a fingerprint, I may be E. ``bases`` has, for
+    predicates whose relation is compressed, what their module follows them from; None: that is not known, and
+    all facts are listed.
     """
 
     dictionary: TermDictionary
@@ -85,6 +90,7 @@ class Contents:
     quads: Quads
     others: Mapping[str, bytes]
     closed: ClosedUnder
+    bases: Mapping[int, Basis] | None = None
 
 
 def write_snapshot(
@@ -104,7 +110,9 @@ def write_snapshot(
         for kind, table, count in zip(BULK_KINDS, tables, counts, strict=True):
             write_texts(file, TABLES[kind], table, count)
         relations = sorted(contents.facts.relations())
-        _write_facts(file, relations, progress)
+        closures = closures_of(relations, contents.bases)
+        _write_facts(file, relations, {closure.row for closure in closures}, progress)
+        write_closures(file, closures)
         _write_parts(file, relations, contents.quads)
         for name, content in contents.others.items():
             file.add(f"others.{name}", "u1", [np.frombuffer(content, np.uint8)])
@@ -122,17 +130,20 @@ def write_snapshot(
         )
 
 
-def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]], progress: Progress) -> None:
-    """Write I: all relations in both orders, and the table of relations."""
+def _write_facts(
+    file: ColumnWriter, relations: list[tuple[int, Relation]], unlisted: Set[int], progress: Progress
+) -> None:
+    """Write I, but for the relations of the rows ``unlisted``: in both orders, and the table of relations."""
     file.add("facts.predicates", "u4", [np.array([p for p, _ in relations], np.uint32)])
-    sizes = np.array([0, *(len(relation) for _, relation in relations)], np.int64)
+    listed = [EMPTY if row in unlisted else relation for row, (_, relation) in enumerate(relations)]
+    sizes = np.array([0, *map(len, listed)], np.int64)
     file.add("facts.starts", "i8", [np.cumsum(sizes)])
     file.add("facts.legal", "i8", [np.array([r.legal_count() for _, r in relations], np.int64)])
     for name, ends, is_inverse in zip(ORDERS, ("subjects", "objects"), (False, True), strict=True):
         fences: list[Keys] = []
         counts: list[int] = []
         done = int(sizes.sum()) if is_inverse else 0
-        chunks = _chunks(relations, is_inverse, fences, counts)
+        chunks = _chunks(listed, is_inverse, fences, counts)
         file.add(name, "u8", _reported(chunks, done, 2 * int(sizes.sum()), progress))
         file.add(f"{name}.fences", "u8", fences)
         file.add(f"facts.{ends}", "u4", [np.array(counts, np.uint32)])
@@ -147,7 +158,7 @@ def _reported(parts: Iterable[Keys], done: int, total: int, progress: Progress) 
 
 
 def _chunks(
-    relations: list[tuple[int, Relation]], is_inverse: bool, fences: list[Keys], counts: list[int]
+    relations: list[Relation], is_inverse: bool, fences: list[Keys], counts: list[int]
 ) -> Iterator[Keys]:
     """All keys of one order, in parts.
 
@@ -155,7 +166,7 @@ def _chunks(
     of each relation.
     """
     place = 0
-    for _, relation in relations:
+    for relation in relations:
         count, last = 0, None
         if relation.is_compressed or not is_inverse:
             parts = (relation.inverse() if is_inverse else relation).chunks(KEYS_PER_CHUNK)
@@ -188,10 +199,10 @@ def _write_parts(file: ColumnWriter, relations: list[tuple[int, Relation]], quad
         wholes = known if number == UNION else dict(quads.union.relations())
         for predicate, relation in sorted(index.relations()):
             whole, size, kind, start = wholes[predicate], len(relation), KEYS, place
-            if size == len(whole):
+            if size == len(whole) and not whole.is_compressed:
                 rows.append((number, rows_of[predicate], SAME))
                 continue
-            if BITS_PER_KEY * size >= len(whole):
+            if BITS_PER_KEY * size >= len(whole) and not whole.is_compressed:
                 kind, start = MASK, at
                 bits = contains(relation.pairs().keys, whole.pairs().keys)
                 masks.append(np.packbits(bits, bitorder="little"))
@@ -228,7 +239,8 @@ def contents_of(version: Version, home: int | None = None) -> Contents:
     text = format_program(result.program) if result and is_whole else None
     closed = ClosedUnder(digest, title, None, schema_is_alone=is_alone, text=text)
     quads = version.quads
-    return Contents(version.terms.dictionary, state.index, quads, others_of(version), closed)
+    bases = None if result is None else result.bases()
+    return Contents(version.terms.dictionary, state.index, quads, others_of(version), closed, bases)
 
 
 class MappedSnapshot:
@@ -281,18 +293,24 @@ class MappedSnapshot:
         columns += [file.column(f"facts.{name}", "u4", count) for name in ("subjects", "objects")]
         sizes = np.diff(starts)
         self._refuse_unknown(self._predicates)
-        ascend = (
-            starts[0] == 0 and (sizes > 0).all() and (np.diff(self._predicates.astype(np.int64)) > 0).all()
-        )
+        self._closures = closures = MappedClosures(file, count, self._ids)
+        is_listed = np.ones(count, np.bool_)
+        is_listed[list(closures.sizes)] = False
+        ascend = starts[0] == 0 and (np.diff(self._predicates.astype(np.int64)) > 0).all()
+        ascend = ascend and (sizes >= 0).all() and np.array_equal(sizes > 0, is_listed)
+        sizes[~is_listed] = list(closures.sizes.values())
         if not ascend or any((column < 0).any() or (column > sizes).any() for column in columns):
             raise file.damage("its table of relations makes no sense")
         orders = MappedOrders.of(file, starts, self._ids)
         places = starts.tolist()
         rows = zip(places[:-1], places[1:], *(column.tolist() for column in columns), strict=True)
-        return [
+        relations = [
             Relation.of_known(MappedPairs(orders, start, end, (subjects, objects)), legal)
             for start, end, legal, subjects, objects in rows
         ]
+        for row in closures.sizes:
+            relations[row] = closures.relation(row, int(columns[0][row]))
+        return relations
 
     @cached_property
     def quads(self) -> Quads:
@@ -356,20 +374,22 @@ class MappedSnapshot:
 
     def _keys_of(self, part: _Part, whole: Relation) -> Keys:
         """The keys of a part. Raises DamagedFile unless the whole has them, and there are as many as said."""
-        known = whole.pairs().keys
+        if whole.is_compressed and part.kind == MASK:
+            raise self._file.damage("its table of parts makes no sense")
         section = self._file.section(*(("parts.masks", "u1") if part.kind == MASK else ("parts.keys", "u8")))
-        start, end = part.start, part.start + (-(-known.size // 8) if part.kind == MASK else part.size)
+        start, end = part.start, part.start + (-(-len(whole) // 8) if part.kind == MASK else part.size)
         if end > section.length:
             raise self._file.damage("its table of parts makes no sense")
         width = section.size // max(section.length, 1)
         self._file.check(section.offset + width * start, width * (end - start))
         content = self._file.unchecked(section)[start:end]
         if part.kind == MASK:
-            bits = np.unpackbits(content, count=known.size, bitorder="little").view(np.bool_)
-            keys = known[bits]
+            bits = np.unpackbits(content, count=len(whole), bitorder="little").view(np.bool_)
+            keys = whole.pairs().keys[bits]
         else:
             keys = content
-            if not (keys[1:] > keys[:-1]).all() or not contains(known, keys).all():
+            is_part = bool((keys[1:] > keys[:-1]).all() and self._ids.are_known(keys.view(np.uint32)))
+            if not is_part or not whole.contains(keys).all():
                 raise self._file.damage("a part has facts that the whole lacks")
         if keys.size != part.size:
             raise self._file.damage("a part has more or less facts than its table says")
@@ -382,9 +402,12 @@ class MappedSnapshot:
             table.coded(), table.slots(len(table))
         for index in (self.facts, self.quads.union, self.quads.shared, *self.quads.graphs.values()):
             for _, relation in index.relations():
-                relation.pairs().by_object  # noqa: B018 - checked at its first use
+                if not relation.is_compressed:
+                    relation.pairs().by_object  # noqa: B018 - checked at its first use
+        self._closures.check_all(self._relations)
         for relation in self._relations:
-            self._refuse_other_counts(relation)
+            if not relation.is_compressed:
+                self._refuse_other_counts(relation)
 
     def _refuse_other_counts(self, relation: Relation) -> None:
         """Raise DamagedFile if a relation's statistics are not those of its facts."""
