@@ -46,16 +46,16 @@ def test_columns_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["columns"]
 
 
-@pytest.mark.parametrize("version", [2, 3, 5])
+@pytest.mark.parametrize("version", [2, 3, 4, 6])
 def test_files_of_other_formats(tmp_path: Path, version: int) -> None:
-    """Format 3 is read."""
+    """Formats 3 and 4 are read."""
     with patch.object(column_file, "FORMAT_VERSION", version):
         write(tmp_path / "columns", {"ids": ("u4", [np.arange(3)])})
-    if version == 3:
+    if version in (3, 4):
         assert ColumnFile(tmp_path / "columns").column("ids", "u4").tolist() == [0, 1, 2]
     else:
         with pytest.raises(
-            CorollaryError, match=f"is of format {version}, and this Corollary reads format 4"
+            CorollaryError, match=f"is of format {version}, and this Corollary reads format 5"
         ):
             ColumnFile(tmp_path / "columns")
 

@@ -11,6 +11,7 @@ from rdflib import OWL, RDF, RDFS, BNode, Graph, Literal, URIRef
 from rdflib.collection import Collection
 from tests.compression import compress_all
 
+from corollary.evaluate import MaterialisedView
 from corollary.kernels import announcing
 from corollary.loaders import load_encoded, write
 from corollary.maintain import cost_model
@@ -154,8 +155,9 @@ def test_who_lists_all_facts_says_so(
         list_all(graph, tmp_path)
 
 
-def test_a_folder_lists_no_closure_unasked(tmp_path: Path) -> None:
-    """A chain of 100,000, committed to a folder, would be a snapshot of 80 GB."""
+def test_a_folder_lists_no_closure_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of 100,000 would be a snapshot of 80 GB. It is listed where the modules know it no more."""
+    monkeypatch.setattr(MaterialisedView, "bases", lambda view: None)
     place, length = tmp_path / "chain", 1999
     graph = Graph(CorollaryStore(rules="owl2rl"))
     graph.open(str(place), create=True)
@@ -171,7 +173,8 @@ def test_a_folder_lists_no_closure_unasked(tmp_path: Path) -> None:
     assert (name(0), P, name(length)) in graph
     store_of(graph).checkpoint()
     graph.close()
-    assert [*place.glob("*.snapshot")]
+    (snapshot,) = place.glob("*.snapshot")
+    assert snapshot.stat().st_size > 16 * length * (length + 1) // 2
 
 
 @pytest.mark.parametrize("equal", [(name(-1), name(-2)), (name(10), name(12))], ids=["others", "members"])

@@ -19,7 +19,8 @@ rdflib.
     persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
                          checkpoints.py: the snapshot beside it; read_only_source.py: what is never written;
                          opening.py: replaces the version in memory by the stored one
-    snapshot_file.py     a file with E and I that is mapped; closed_under.py: whether I may be adopted
+    snapshot_file.py     a file with E and I that is mapped; snapshot_closures.py: its compressed relations;
+                         closed_under.py: whether I may be adopted
     subscriptions.py     what came and went with each commit
     explaining.py, rule_warnings.py, statistics.py,
     summary.py, verification.py, compacting.py

@@ -265,6 +265,7 @@ class MappedSnapshot:
         tables = (MappedTextTable(file, TABLES[k], n) for k, n in zip(BULK_KINDS, counts, strict=True))
         self.dictionary = TermDictionary.of_tables(list(tables))
         self._predicates = file.column("facts.predicates", "u4")
+        self._closures = MappedClosures(file, self._predicates.size, self._ids)
         # a relation takes 3 µs with the search for garbage, and 1 µs without
         self._relations = uncollected(self._read_relations)
         predicates = self._predicates.tolist()
@@ -293,7 +294,7 @@ class MappedSnapshot:
         columns += [file.column(f"facts.{name}", "u4", count) for name in ("subjects", "objects")]
         sizes = np.diff(starts)
         self._refuse_unknown(self._predicates)
-        self._closures = closures = MappedClosures(file, count, self._ids)
+        closures = self._closures
         is_listed = np.ones(count, np.bool_)
         is_listed[list(closures.sizes)] = False
         ascend = starts[0] == 0 and (np.diff(self._predicates.astype(np.int64)) > 0).all()
