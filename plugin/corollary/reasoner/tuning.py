@@ -63,9 +63,9 @@ opened in 49 and 74, and 11 and 12 ms, 23,874 of a university in 48 and 12; clos
 longer."""
 
 MAX_FACTS_LISTED_PER_FACT = 16
-"""Facts of compressed relations that a snapshot must list, per other fact and explicit one. With more, a folder
-gets no snapshot unless it is asked for. Not tuned: it bounds the size of a snapshot. The list of a chain of
-100,000, which is closed in 0.1 s, would take 80 GB."""
+"""Facts of compressed relations that a snapshot must list, per other fact and explicit one. With more, a
+folder gets no snapshot unless it is asked for. Not tuned: it bounds the size of a snapshot. The list of a
+chain of 100,000, which is closed in 0.1 s, would take 80 GB."""
 
 MIN_FACTS_PER_FACT_AFTER_CHECKPOINT = 2
 """Facts of I. A commit writes a checkpoint if there are fewer for each fact that was journalled after the
