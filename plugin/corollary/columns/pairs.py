@@ -573,6 +573,13 @@ class Pairs:
         """Whether the inverse order exists already, and need not be computed."""
         return self._by_object is not None
 
+    def share_inverse(self, other: Pairs) -> None:
+        """Share both orders with the inverse pairs: the keys of each are the order by object of the other."""
+        if other is not self and self._by_object is other.keys and other._by_object is self.keys:
+            return
+        self._by_object, self._by_object_view = other.keys, None
+        other._by_object, other._by_object_view = self.keys, None
+
     def is_symmetric(self) -> bool:
         """Whether each inverse is a pair, too. If those of a few are, the inverse order is made."""
         if self.keys.size < 2:
