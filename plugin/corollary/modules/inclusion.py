@@ -169,7 +169,7 @@ class Inclusion(Module):
         return {}
 
     def prepare(self, facts: TripleIndex, explicit: TripleIndex) -> None:
-        """Let properties share their orders that have each other's inverse facts: as many, and all of these."""
+        """Let properties share their orders that have each other's inverse facts: all, and as many."""
         for source in self._included.inverses.distinct_firsts().tolist():
             relation = facts.relation(source)
             for target in self._included.targets(source).inverses if len(relation) else ():
