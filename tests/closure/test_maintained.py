@@ -171,3 +171,22 @@ def test_deleted_facts_of_a_compressed_closure_that_paths_explain_are_derived_ag
     found = closure.extend(NO_KEYS, NO_KEYS, closed.minus(gone))
     assert found is not None and found.tolist() == gone.tolist()
     assert not closure.is_waiting
+
+
+def test_facts_that_are_proved_are_external_from_then_on() -> None:
+    """Those of an earlier call, too, if they are noted as internal, or deleted, in between."""
+    edges = {(node, node + 1) for node in range(9)}
+    closed = compressed(twins.closure(edges))
+    closure = MaintainedClosure(relation(edges))
+    closure.prepare(closed, relation(edges))
+    proved = relation(edges).plus(sorted_keys({(0, 5), (20, 21)}))
+    closure.note_proved(proved, closed)
+    assert known(closure) == edges | {(0, 5)}  # the other one is no fact of R
+    closure.note_external(NO_KEYS, sorted_keys({(0, 5)}))
+    closure.note_proved(proved, closed)
+    assert known(closure) == edges | {(0, 5)}
+    gone = sorted_keys({(0, 5)})
+    closure.commit(gone, closed.minus(gone), closed.minus(gone))
+    assert known(closure) == edges
+    closure.note_proved(proved, closed)
+    assert known(closure) == edges | {(0, 5)}

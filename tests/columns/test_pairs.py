@@ -154,6 +154,25 @@ def test_few_second_halves_are_looked_for_before_all_are_sorted(
     assert set(expected) <= set(unpacked(found.by_object_near(column(probes))))
 
 
+def test_second_halves_that_are_far_apart_are_looked_for() -> None:
+    """Others agree with these in their last 16 bits."""
+    halves = np.array([7, 3 << 20 | 7, 0xFFFFFFFF], np.uint32)
+    others = np.concatenate((np.arange(1, 40) << 16 | 7, np.arange(8, 50))).astype(np.uint32)
+    seconds_ = np.tile(np.concatenate((halves, others)), 100)
+    found = Pairs.of(pack(np.arange(seconds_.size, dtype=np.uint32), seconds_))
+    near = found.by_object_near(halves)
+    assert not found.has_by_object
+    assert near.tolist() == [key for key in found.by_object.tolist() if key >> 32 in set(halves.tolist())]
+
+
+@given(sets_of_pairs)
+def test_inverse_sets_share_their_orders(drawn: frozenset[Pair]) -> None:
+    one, other = Pairs(sorted_keys(drawn)), Pairs(sorted_keys({(y, x) for x, y in drawn}))
+    one.share_inverse(other)
+    assert one.by_object is other.keys and other.by_object is one.keys
+    assert_is(one, drawn)
+
+
 @quick
 @given(sets_of_pairs, sets_of_pairs)
 def test_follow(drawn: frozenset[Pair], further: frozenset[Pair]) -> None:

@@ -102,6 +102,25 @@ def test_the_same_rows_with_fewer_joined(
     assert shared < joined
 
 
+@pytest.mark.parametrize("first", [1, 2, 100])
+@pytest.mark.parametrize("steps", [path(), loose_path()])
+def test_of_many_rows_for_a_binding_some_are_tested_first(
+    steps: Plan, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bindings that the first rows do not decide are decided by the others; some have no match at all."""
+    rows = np.arange(ROWS, dtype=np.uint32)
+    batch = Batch(ROWS, {X: rows % 7 % NODES, Y: rows // 25, Z: rows // 11 % NODES})
+    monkeypatch.setattr(meeting, "MIN_ROWS_TO_MEET", 10**9)
+    monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 10**9)
+    expected, _ = ran(steps, (Y,), batch)
+    monkeypatch.setattr(run_plan, "MIN_ROWS_TO_SHARE_TESTS", 1)
+    monkeypatch.setattr(run_plan, "MIN_ROWS_PER_BINDING", 1)
+    monkeypatch.setattr(run_plan, "ROWS_TESTED_FIRST", first)
+    assert ran(steps, (Y,), batch)[0] == expected
+    nothing = Batch(ROWS, batch.columns | {X: np.full(ROWS, 4 * NODES, np.uint32)})
+    assert ran(steps, (Y,), nothing)[0] == set()
+
+
 def test_no_row_stays() -> None:
     batch = Batch(2, {X: np.array([1, 1], np.uint32), Y: np.array([1, 2], np.uint32)})
     nowhere = (Join(Atom(X, STEP, W), Age.ALL), Join(Atom(W, 3, V), Age.ALL))

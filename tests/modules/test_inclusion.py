@@ -10,7 +10,8 @@ from tests.engine import Fact
 from tests.modules.driver import closed_by_joins, closed_by_modules, feed
 from tests.strategies import CLASSES, PROPERTIES, classes, individuals, plain_facts, properties
 
-from corollary.columns import Pairs
+from corollary.columns import Pairs, TripleIndex
+from corollary.evaluate import materialise
 from corollary.execute.context import ExecutionContext
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Program, parse_program
 from corollary.modules.inclusion import Inclusion
@@ -137,3 +138,19 @@ def test_only_new_inclusions_bring_work() -> None:
     index = feed([inclusion], [facts], dictionary)
     assert len(index.relation(compiled.rdf_type)) == 100
     assert not inclusion.is_waiting
+
+
+def test_inverse_properties_share_their_orders() -> None:
+    """Also a symmetric one with itself; not a property with more facts than come from the other."""
+    text = "[?y, :q, ?x] :- [?x, :p, ?y] .\n[?y, :s, ?x] :- [?x, :s, ?y] .\n[?y, :r, ?x] :- [?x, :p, ?y] ."
+    dictionary, index = TermDictionary(), TripleIndex()
+    p, q, r, s, *others = (dictionary.encode(f"<http://example.org/{name}>") for name in "pqrsabcd")
+    facts = np.array([[a << 32 | b for a in others[:2] for b in others[2:]]], np.uint64)[0]
+    index.add(p, Pairs.of(facts))
+    index.add(s, Pairs.of(facts))
+    index.add(r, Pairs.of(facts[:1]))
+    result = materialise(index, parse_program(PREFIX + text), dictionary).index
+    bases = {predicate: result.relation(predicate).pairs() for predicate in (p, q, r, s)}
+    assert bases[p].by_object is bases[q].keys and bases[q].by_object is bases[p].keys
+    assert bases[s].by_object is bases[s].keys
+    assert len(bases[r]) == len(bases[p]) + 1 and bases[r].by_object is not bases[p].keys

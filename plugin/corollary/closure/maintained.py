@@ -74,6 +74,7 @@ class MaintainedClosure:
         self._deleted = NO_KEYS
         self._deleted_edges = NO_KEYS
         self._noted = NO_KEYS  # facts that this transaction found to be external
+        self._proved = EMPTY  # some external facts: those of the last ``note_proved``
         self._times_closed = 0  # since a dense R was sorted by objects
 
     @property
@@ -101,6 +102,35 @@ class MaintainedClosure:
         both = sorted_unique(np.concatenate((new, swap(new)))) if self.symmetric else new
         self._noted = union(self._noted, both)
         self.external = self.external.minus(internal).plus(new)
+        self._proved = self._proved.minus(internal)
+
+    def note_proved(self, proved: Relation, closed: Relation) -> None:
+        """Note that those facts of R (``closed``) are external that are proved. Preconditions as above.
+
+        Cost: that of the facts that were not proved in the last call, if it is seen which these are.
+        """
+        if proved.is_compressed:
+            fresh = proved.pairs().keys
+        elif proved.shares_base(self._proved):
+            fresh = proved.since(self._proved)[1]
+        else:  # all, without folding what others have, too
+            fresh = union(proved.parts[0].keys, proved.parts[1].keys)
+        fresh = proved.common(fresh[~self.external.contains(fresh)])
+        is_here = closed.contains(fresh)
+        self.note_external(fresh[is_here], NO_KEYS)
+        self._proved = proved.minus(fresh[~is_here])
+
+    def prepare(self, closed: Relation, explicit: Relation) -> None:
+        """Make ready for changes of R (``closed``; E = S), of which some facts are ``explicit``.
+
+        Cost: that of sorting the external facts by objects. To find the others has cost more.
+        """
+        if closed.is_compressed:
+            self._proved = explicit
+        elif len(closed) == len(self.external):
+            self.external = closed
+            return
+        _ = self.external.pairs().by_object
 
     def doubt(self, facts: Keys) -> None:
         """Note that no path explains these facts: all of R, because the rule that closes R does not apply."""
@@ -376,7 +406,7 @@ class MaintainedClosure:
         if not (deleted.size or self.doubtful.size or self._noted.size):
             self._deleted_edges = NO_KEYS
             return
-        self.external = self.external.minus(deleted)
+        self.external, self._proved = self.external.minus(deleted), self._proved.minus(deleted)
         # new rules may have made paths of no facts
         doubtful = closed.common(difference(self.doubtful, deleted))
         unexplained = difference(doubtful, self.paths.among(doubtful))

@@ -573,6 +573,13 @@ class Pairs:
         """Whether the inverse order exists already, and need not be computed."""
         return self._by_object is not None
 
+    def share_inverse(self, other: Pairs) -> None:
+        """Share both orders with the inverse pairs: the keys of each are the order by object of the other."""
+        if other is not self and self._by_object is other.keys and other._by_object is self.keys:
+            return
+        self._by_object, self._by_object_view = other.keys, None
+        other._by_object, other._by_object_view = self.keys, None
+
     def is_symmetric(self) -> bool:
         """Whether each inverse is a pair, too. If those of a few are, the inverse order is made."""
         if self.keys.size < 2:
@@ -615,11 +622,19 @@ class Pairs:
         return self.by_object
 
     def _few_beside(self, halves: Column) -> Keys | None:
-        """The keys with these second halves (ascending), by one look at all keys; None if they are many."""
+        """The keys with these second halves (ascending), by one look at all keys; None if they are many.
+
+        Where halves are too far apart for a table, their last 16 bits leave out most keys.
+        """
         parts, size = [NO_KEYS], 0
+        is_far = int(halves[-1]) - int(halves[0]) >= MAX_TABLE_ENTRIES_PER_ROW * KEYS_PER_STEP
+        have_bits = np.zeros(1 << 16, np.bool_)
+        have_bits[halves.astype(np.uint16)] = True
         for start in range(0, self.keys.size, KEYS_PER_STEP):
             check()
             keys = self.keys[start : start + KEYS_PER_STEP]
+            if is_far:
+                keys = keys[have_bits[keys.astype(np.uint16)].nonzero()[0]]
             parts.append(keys[among(seconds(keys), halves)])
             size += parts[-1].size
             if MIN_KEYS_PER_KEY_FOUND * size > self.keys.size:

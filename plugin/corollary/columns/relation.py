@@ -317,6 +317,14 @@ class Relation:
         base, added, removed = (part.inverse() for part in self._parts)
         return Relation(base, added, removed, self._copied)
 
+    def share_inverse(self, other: Relation) -> None:
+        """Share both orders with a relation of the inverse facts. Precondition: both are listed.
+
+        Cost: none. Nothing is shared where facts are in an overlay, or in a file.
+        """
+        if all(type(r.parts[0]) is Pairs and r.parts[1] is r.parts[2] is NO_PAIRS for r in (self, other)):
+            self._parts[0].share_inverse(other.parts[0])
+
     def is_symmetric(self) -> bool:
         """Whether the inverse of each fact is a fact, of listed facts. The inverse order may be made."""
         return all(part.is_symmetric() for part in self._parts)

@@ -111,11 +111,12 @@ SLOTS_PER_FIND = 1024
 Measured on
 541,000 literals: 28 to 56 ns a text; 200 µs to find one where blocks are read first, 11 where not."""
 
-MAX_LOOKS_BEFORE_SORTING, MIN_KEYS_PER_HALF_LOOKED_FOR, MIN_KEYS_PER_KEY_FOUND = 2, 64, 8
+MAX_LOOKS_BEFORE_SORTING, MIN_KEYS_PER_HALF_LOOKED_FOR, MIN_KEYS_PER_KEY_FOUND = 4, 64, 8
 """Looks at all keys, for those with few second halves, before the keys are sorted by these; the keys for each
 half that is looked for; and for each that is found. Measured on 1.3 million keys, of which a relation had
-five a half: a look for 4 halves takes 5.5 ms, for 1,500 9, for 6,500 13, for 81,000 40; sorting takes 46. The
-relations of CSPA-100k are looked at once each before they are replaced."""
+five a half: a look for 4 halves takes 5.5 ms, for 1,500 9, for 6,500 13, for 81,000 40; sorting takes 46. On
+2.4 million keys with halves up to 3 million: 9 ms for 4, 14 for 1,500, 35 for 6,500, 133 for 38,000; sorting
+60 to 80. The relations of CSPA-100k are looked at once each before they are replaced."""
 
 MIN_ROWS_TURNED, MIN_RATIO_TURNED = 512, 8
 """Rows (subject, object) from which on it is asked by which order they are looked up; and how many times as

@@ -231,6 +231,8 @@ def _fitted(
     while True:
         try:
             result = _materialise(explicit, compile_(), modular, previous, rejected)
+            for module in result.engine.fixpoint.modules:
+                module.prepare(result.index, explicit)
             result.engine.seconds = counted_clock() - started
             return result
         except ModuleRejectsRule as found:

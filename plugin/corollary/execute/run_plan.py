@@ -10,7 +10,7 @@ import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.key_sort import sort_keys
-from corollary.columns.pairs import contains, firsts, pack, seconds, sorted_unique
+from corollary.columns.pairs import contains, firsts, pack, seconds, sorted_unique, spans
 from corollary.columns.pairs import join as join_keys
 from corollary.execute.batches import Batch, distinct_values, join, join_for, product
 from corollary.execute.context import ExecutionContext
@@ -24,12 +24,14 @@ from corollary.execute.tuning import (
     MAX_GUARD_FANOUT,
     MAX_ROWS_JOINED_ONE_BY_ONE,
     MIN_FACTS_PER_GROUP,
+    MIN_ROWS_PER_BINDING,
     MIN_ROWS_TO_ESTIMATE,
     MIN_ROWS_TO_SHARE_TESTS,
     ROWS_PER_SLICE,
+    ROWS_TESTED_FIRST,
 )
 from corollary.kernels.limits import check, current, reserve
-from corollary.kernels.sorted import Column
+from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.plan.delta_plans import guard_plan
 from corollary.plan.join_order import ordered_atoms
@@ -92,7 +94,7 @@ def run(
             context.rows += batch.size
             continue
         if wanted and (read := _tested(waiting, batch, wanted)):
-            return _semi_join(waiting, read, facts, rule, context, batch)
+            return _semi_join(waiting, read, facts, rule, context, batch, wanted)
         number = next_join(waiting, batch, facts)
         step, waiting = waiting[number], (*waiting[:number], *waiting[number + 1 :])
         if wanted and batch.size >= MIN_ROWS_TO_ESTIMATE:
@@ -173,21 +175,47 @@ def _semi_join(
     rule: CompiledRule,
     context: ExecutionContext,
     batch: Batch,
+    wanted: Collection[int],
 ) -> Batch:
-    """The rows for which the steps find a match: each combination of the ``read`` variables is tested once.
+    """Some rows for which the steps find a match: of each binding of the wanted variables, if there are any.
+
+    Each combination of the ``read`` variables is tested once. Of bindings with many rows side by side, the
+    first rows are tested first, and the others only of those bindings for which these find no match.
 
     Example: ``a[?y, ?z] :- f[?x, ?y], m[?x, ?w], f[?w, ?z]``, candidates (y, z) joined with f[?x, ?y].
     Whether a row (y, z, x) has a match depends on x and z only.
     """
-    first, last = read[0], read[-1]
-    keys = pack(batch.columns[first], batch.columns[last])
-    tested = sorted_unique(keys)
-    start = Batch(tested.size, {first: firsts(tested), last: seconds(tested)})
-    found = run(steps, facts, rule, context, start, read)
-    if not found.size:
-        return Batch.none()
-    matching = sorted_unique(pack(found.columns[first], found.columns[last]))
-    return batch.take(contains(matching, keys))
+
+    def matching(part: Batch) -> Mask:
+        keys = pack(part.columns[read[0]], part.columns[read[-1]])
+        tested = sorted_unique(keys)
+        start = Batch(tested.size, {read[0]: firsts(tested), read[-1]: seconds(tested)})
+        found = run(steps, facts, rule, context, start, read)
+        if not found.size:
+            return np.zeros(part.size, np.bool_)
+        return contains(sorted_unique(pack(found.columns[read[0]], found.columns[read[-1]])), keys)
+
+    starts = _begins(batch, wanted)
+    if MIN_ROWS_PER_BINDING * starts.size > batch.size:
+        return batch.take(matching(batch))
+    ends = np.append(starts[1:], batch.size)
+    few = spans(starts, np.minimum(starts + ROWS_TESTED_FIRST, ends))
+    found = few[matching(batch.take(few))]
+    is_open = np.ones(starts.size, np.bool_)
+    is_open[starts.searchsorted(found, "right") - 1] = False
+    if is_open.any():
+        rest = spans(starts[is_open], ends[is_open])
+        found = np.concatenate((found, rest[matching(batch.take(rest))]))
+    return batch.take(found)
+
+
+def _begins(batch: Batch, variables: Collection[int]) -> Rows:
+    """The rows that bind the variables in another way than the row before."""
+    is_new = np.zeros(batch.size, np.bool_)
+    is_new[0] = True
+    for column in map(batch.columns.__getitem__, variables):
+        is_new[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(is_new)
 
 
 def _without_unread(batch: Batch, steps: Plan, wanted: Collection[int]) -> Batch:

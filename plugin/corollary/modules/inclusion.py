@@ -168,6 +168,15 @@ class Inclusion(Module):
         self.is_waiting, self._included = False, self._closure(facts)
         return {}
 
+    def prepare(self, facts: TripleIndex, explicit: TripleIndex) -> None:
+        """Let properties share their orders that have each other's inverse facts: all, and as many."""
+        for source in self._included.inverses.distinct_firsts().tolist():
+            relation = facts.relation(source)
+            for target in self._included.targets(source).inverses if len(relation) else ():
+                other = facts.relation(target)
+                if len(other) == len(relation) and not (relation.is_compressed or other.is_compressed):
+                    relation.share_inverse(other)
+
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """Apply the closure to the deleted facts, and to the direct conclusions of inclusions that were lost.
 

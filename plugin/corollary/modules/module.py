@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from typing import ClassVar, NamedTuple, Protocol
 
 from corollary.columns import NOTHING, Candidates, Delta, Pairs, Relation, TripleIndex
+from corollary.columns.pairs import NO_KEYS
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Keys
 from corollary.language import Rule
@@ -99,8 +100,9 @@ class Module(Protocol):
 
     All answers are packed pairs by predicate, in any order, with duplicates. An answer may contain known
     facts and, except for ``rederive``, facts that the caller did not ask about. No method changes its
-    arguments. Apart from caches, only ``add``, ``restore``, ``overdelete``, ``release``, ``spare``,
-    ``note_external``, ``lose_track``, ``commit_deletions`` and the methods about rules change the module.
+    arguments. Apart from caches, only ``add``, ``restore``, ``prepare``, ``overdelete``, ``release``,
+    ``spare``, ``note_external``, ``note_proved``, ``lose_track``, ``commit_deletions`` and the methods about
+    rules change the module.
 
     Only ``SemiNaive`` and ``LeastValues`` handle negation and aggregates, one stratum at a time: the paper's
     datasets for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
@@ -312,6 +314,13 @@ class Module(Protocol):
         """
         return self.add(facts, facts).candidates
 
+    def prepare(self, facts: TripleIndex, explicit: TripleIndex) -> None:
+        """Make ready for changes of I (``facts``), which was materialised from ``explicit`` facts.
+
+        Cost: little beside that of the materialisation.
+        """
+        return
+
     @abstractmethod
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The facts that lose a derivation: definition 6, with proved facts instead of counters.
@@ -385,6 +394,13 @@ class Module(Protocol):
         facts by the own rules.
         """
         return
+
+    def note_proved(self, predicate: int, proved: Relation, facts: Relation) -> None:
+        """Note that those ``facts`` of a predicate are external that are ``proved``.
+
+        Precondition: ``external`` knows the predicate; ``facts`` are all that hold before the transaction.
+        """
+        self.note_external(predicate, facts.common(proved.pairs().keys), NO_KEYS)
 
     def lose_track(self, predicate: int) -> None:
         """Note that facts of a predicate hold that lost derivations: which ones are external is not known.

@@ -254,6 +254,11 @@ class Transitive(Module):
         """Note which predicates may be compressed."""
         self._may_compress = rules.may_compress
 
+    def prepare(self, facts: TripleIndex, explicit: TripleIndex) -> None:
+        """Let searches for paths, and ``note_proved``, begin with what is known now."""
+        for predicate, closure in self._closures.items():
+            closure.prepare(facts.relation(predicate), explicit.relation(predicate))
+
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The paths over deleted edges, and edges near these that are not proved.
 
@@ -308,6 +313,10 @@ class Transitive(Module):
     def note_external(self, predicate: int, external: Keys, internal: Keys) -> None:
         """Note which facts are external, and which paths over others explain."""
         self._closures[predicate].note_external(external, internal)
+
+    def note_proved(self, predicate: int, proved: Relation, facts: Relation) -> None:
+        """As ``Module.note_proved``. Facts of the last call are not looked up again."""
+        self._closures[predicate].note_proved(proved, facts)
 
     def lose_track(self, predicate: int) -> None:
         """Some facts in ``external`` may be internal by now."""

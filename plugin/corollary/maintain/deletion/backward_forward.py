@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import chain
 
 from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
-from corollary.columns.pairs import NO_KEYS
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
@@ -313,7 +312,7 @@ class BackwardForwardLayer:
             self._closed.add(predicate)
             before = self._work.before.relation(predicate)
             if before.is_compressed:  # facts that it loses are not decided one by one: all of E must be known
-                module.note_external(predicate, before.common(self.proved.keys(predicate)), NO_KEYS)
+                module.note_proved(predicate, self.proved.relation(predicate), before)
                 external = module.external(predicate)
                 assert external is not None
             remaining = TripleIndex({predicate: external.minus(wanted.keys(predicate))})
