@@ -70,7 +70,7 @@ class Workspace:
     @cached_property
     def clock(self) -> Clock:
         """The time for deletions, which begins with the first of them."""
-        return Clock(most_seconds(self.request, self.report.strategy))
+        return Clock(most_seconds(self.request, self.report.strategy), self.engine.seconds)
 
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""
