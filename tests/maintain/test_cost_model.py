@@ -206,10 +206,10 @@ def follow(steps: list[int], monkeypatch: pytest.MonkeyPatch, phases: int = 1) -
 def test_a_budget_is_extended_while_steps_become_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     falling = [100, 60, 40, 30, 20, 10, 5]
     assert follow(falling, monkeypatch) == inf
-    assert follow([*falling, 20, 10, 5], monkeypatch, phases=2) == inf
+    assert follow([*falling[:4], 20, 10, 5], monkeypatch, phases=2) == inf
     assert follow([100] * 7, monkeypatch) == 3, "as large as before"
     assert follow([1, 3, 10, 30, 100, 300, 100, 10], monkeypatch) == 3, "larger than before"
-    assert follow([1, 100, *[50] * 10], monkeypatch) == 7, "smaller once, and then no more"
+    assert follow([1, 100, *[50] * 10], monkeypatch) == 6, "smaller once, and then no more"
     assert follow([10, 100, 50, 10, *[100] * 10], monkeypatch) < 10, "larger again"
 
 

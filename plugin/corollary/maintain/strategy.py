@@ -20,7 +20,6 @@ from corollary.language import Program
 from corollary.maintain.report import Report
 from corollary.maintain.tuning import (
     ESTIMATES_ALLOWED,
-    MAX_ESTIMATE_EXTENDED,
     MAX_STEP_PER_LARGEST,
     MIN_FACTS_TO_ESTIMATE,
     STEPS_EXTRAPOLATED,
@@ -116,8 +115,8 @@ class Clock:
     """The seconds that deletions may still take. Compiling kernels does not count.
 
     The facts of each step are noted. The estimate for what is left of a phase: as many steps as it has had,
-    each as large as the mean of the last few. While steps become smaller, and all seem to take less time than
-    starting over, the budget is extended. Once that is used, an estimate well beyond that time ends the work.
+    each as large as the mean of the last few. While steps become smaller, and all seem to take no more than
+    ``most``, the budget is extended. Once the first budget is used, an estimate beyond that ends the work.
     """
 
     def __init__(self, seconds: float, most: float = 0.0) -> None:
@@ -136,7 +135,7 @@ class Clock:
             return
         last, now = steps[-STEPS_EXTRAPOLATED:], self._watch.seconds()
         total = now * (1 + len(steps) * sum(last) / len(last) / self._facts)
-        if now > self._first and total > MAX_ESTIMATE_EXTENDED * self._most:
+        if now > self._first and total > self._most:
             raise TooMuch(TOO_SLOW)
         more = min(ESTIMATES_ALLOWED * total, self._most) - self._seconds
         if facts <= MAX_STEP_PER_LARGEST * max(steps) and total <= self._most and more > 0:

@@ -56,10 +56,10 @@ STEPS_EXTRAPOLATED = 3
 """The last steps of a phase whose mean estimates those that are left. Not tuned. Measured, the same removals:
 estimates after each step of 0.45 to 1.25 of the time that all takes."""
 
-MAX_ESTIMATE_EXTENDED = 1.25
-"""Share of the time of recomputing. An estimate beyond it ends a strategy that has used more than its first
-budget. Measured as above: up to 1.2 where all took 0.97 in the end. Steps that stay as large as they are end
-in 0.63 of the time of recomputing."""
+MAX_SHARE_EXTENDED = 1.25
+"""Share of the time of recomputing up to which a budget is extended. An estimate beyond it ends a strategy
+that has used more than its first budget. Measured as above: up to 1.2 where all took 0.97 in the end. Steps
+that stay as large as they are end after 0.63 of the time of recomputing."""
 
 MIN_FACTS_TO_ESTIMATE = 1000
 """Facts of all steps below which nothing is estimated. Not tuned: at DELETIONS_PER_CHECK, 1 ms."""
