@@ -426,8 +426,9 @@ def test_an_interrupted_import_or_compilation_goes_on(tmp_path: Path) -> None:
 def test_compiling_does_not_count_towards_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget of estimated seconds stands still while a kernel is compiled, and runs on afterwards."""
     now = [0.0]
-    monkeypatch.setattr(limits, "perf_counter", lambda: now[0])
-    started = limits.counted_clock()
+    for clock in ("perf_counter", "process_time"):
+        monkeypatch.setattr(limits, clock, lambda: now[0])
+    watch = limits.Stopwatch()
 
     def compile_for_long() -> None:
         now[0] += 100
@@ -440,8 +441,30 @@ def test_compiling_does_not_count_towards_estimates(monkeypatch: pytest.MonkeyPa
         limits.check()
 
     limits.limited_by_estimate(5, work_and_compile, 4.0)
-    assert limits.counted_clock() - started == 4
+    assert watch.seconds() == pytest.approx(4)
     with pytest.raises(limits.LimitExceeded, match="more than 5 s"):
         limits.limited_by_estimate(5, work_and_compile, 6.0)
     with pytest.raises(limits.LimitExceeded, match="more than 50 s"):
         limits.limited(limits.Limits(seconds=50), limits.Cancellation(), work_and_compile, 0.0)
+
+
+def test_neither_other_processes_nor_more_threads_count_towards_estimates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lesser one of the time that passes and that of the processors counts."""
+    passed, busy = [0.0], [0.0]
+    monkeypatch.setattr(limits, "perf_counter", lambda: passed[0])
+    monkeypatch.setattr(limits, "process_time", lambda: busy[0])
+
+    def work(seconds: float, processors: float) -> None:
+        passed[0] += seconds
+        busy[0] += processors
+        limits.check()
+
+    limits.limited_by_estimate(5, work, 20.0, 4.0)
+    limits.limited_by_estimate(5, work, 4.0, 20.0)
+    for seconds, processors in ((20.0, 6.0), (6.0, 20.0)):
+        with pytest.raises(limits.LimitExceeded, match="more than 5 s"):
+            limits.limited_by_estimate(5, work, seconds, processors)
+    with pytest.raises(limits.LimitExceeded, match="more than 5 s"):
+        limits.limited(limits.Limits(seconds=5), limits.Cancellation(), work, 20.0, 4.0)

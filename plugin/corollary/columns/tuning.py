@@ -25,11 +25,12 @@ SLOW_SECONDS_PER_KEY_BY_FIRST = 4e-9
 ``np.sort`` takes 2 to 3 ns a key for 2,000 to 64,000 keys, and 3.7 to 6.1 for 256,000 to 4 million: the radix
 sort takes 17 to 3.5, and 3.4 to 9.9."""
 
-MIN_BASE_PER_OVERLAY = 8
+MIN_BASE_PER_OVERLAY = 4
 """The overlay is folded into the base when MIN_BASE_PER_OVERLAY * |overlay| > |base|. Measured, 60 batches
 added with look-ups between them: batches of 100 to 200,000 facts, and of 1,000 to 2 million, take the same
 time within 10 % for 2 to 32; batches of 2,000 to 200,000 take 22 ms with 2, 27 with 8, 30 with 32, 41 with
-128."""
+128. 1 % of CSPA's assignments (100 k), removed and added again in turns, change up to an eighth of the
+largest relation: to fold it takes 80 ms of 550, every second time with 8, and never with 4."""
 
 MAX_COPIES_PER_BASE = 4
 """Facts of overlays that updates copy, for each fact of the base, until the overlay is folded. Measured

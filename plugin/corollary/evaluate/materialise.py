@@ -20,7 +20,7 @@ from corollary.evaluate.pairs_of_items import constraint_plan
 from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import sizes
-from corollary.kernels.limits import counted_clock, limited_by_default
+from corollary.kernels.limits import Stopwatch, limited_by_default
 from corollary.language import Program, Rule
 from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
@@ -226,14 +226,14 @@ def _fitted(
     previous: Engine | None = None,
 ) -> MaterialisedView:
     """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
-    started = counted_clock()
+    watch = Stopwatch()
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
             result = _materialise(explicit, compile_(), modular, previous, rejected)
             for module in result.engine.fixpoint.modules:
                 module.prepare(result.index, explicit)
-            result.engine.seconds = counted_clock() - started
+            result.engine.seconds = watch.seconds()
             return result
         except ModuleRejectsRule as found:
             rejected |= found.rules

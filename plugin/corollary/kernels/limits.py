@@ -27,7 +27,7 @@ from functools import lru_cache
 from math import ceil, inf
 from numbers import Real
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, TypeVar, TypeVarTuple
 
 from corollary.kernels.memory import room, used
@@ -212,8 +212,8 @@ class Work:
 
     __slots__ = (
         "_before", "_begin", "_between", "_cancelled", "_computed", "_end", "_next_look", "_seconds", "_step",
-        "_terms", "_unseen", "cancellation", "end_is_estimate", "facts", "limits", "outer", "scratch",
-        "threads", "where",
+        "_terms", "_unseen", "_watch", "cancellation", "facts", "limits", "outer", "scratch", "threads",
+        "where",
     )  # fmt: skip
 
     def __init__(
@@ -224,11 +224,11 @@ class Work:
         *,
         estimate: float | None = None,
     ) -> None:
-        """``estimate``: in the place of the limit of seconds, what the call is worth."""
+        """``estimate``: in the place of the limit of seconds, what the call is worth, by a ``Stopwatch``."""
         self.limits = limits
         self.cancellation = cancellation
         self.outer = outer
-        self.end_is_estimate = estimate is not None
+        self._watch = None if estimate is None else Stopwatch()
         wanted = PROCESSORS if limits.threads is None else int(limits.threads)
         self.threads: int = wanted if outer is None else min(wanted, outer.threads)
         given = None if limits.scratch is None else Path(limits.scratch)
@@ -249,6 +249,17 @@ class Work:
         self._unseen = self.facts = 0
         self._terms = 0.0
         self._computed: list[tuple[float, float, int]] = []  # id ranges [start, stop) and their depth, sorted
+
+    @property
+    def end_is_estimate(self) -> bool:
+        """Whether the limit of time is an estimate of what the call is worth."""
+        return self._watch is not None
+
+    def allow(self, seconds: float) -> None:
+        """Allow more seconds. Precondition: the limit of time is an estimate."""
+        assert self._seconds is not None
+        self._seconds += seconds
+        self._end += seconds
 
     def pause(self) -> float:
         """Suspend the time limit. Returns its end (by ``perf_counter``), which ``go_on`` receives."""
@@ -277,6 +288,8 @@ class Work:
             place = f" ({where})" if where else ""
             raise Cancelled(f"this was cancelled{place}: nothing has changed")
         now = perf_counter()
+        if now >= self._end and (later := self._estimated_later()) > 0:
+            self._end = now + later
         if now >= self._end:
             seconds = now - self._begin
             raise self._exceeded("seconds", seconds, f"this took more than {self._seconds:g} s")
@@ -286,6 +299,10 @@ class Work:
         if self.outer is not None:
             self.outer.where = self.where
             self.outer._look(bytes_wanted)
+
+    def _estimated_later(self) -> float:
+        """The seconds that are left if the limit of time is an estimate, which other processes do not use."""
+        return 0.0 if self._watch is None or self._seconds is None else self._seconds - self._watch.seconds()
 
     def _look_at_memory(self, wanted: int) -> None:
         limit = self.limits.bytes
@@ -381,7 +398,7 @@ def limited(
 def limited_by_estimate(
     seconds: float, function: Callable[[*Arguments], Result], *args: *Arguments
 ) -> Result:
-    """As ``limited``, to ``seconds`` by the ``counted_clock``: an estimate of what the call is worth."""
+    """As ``limited``, to ``seconds`` by a ``Stopwatch``: an estimate of what the call is worth."""
     outer = _CURRENT.get()
     enclosing = None if outer is _NO_WORK else outer
     work = Work(_NO_WORK.limits, _NO_WORK.cancellation, enclosing, estimate=seconds)
@@ -397,23 +414,39 @@ def uncounted(function: Callable[[], Result]) -> Result:
         if work.outer is None:
             break
         work = work.outer
-    started = perf_counter()
+    started, busy = perf_counter(), process_time()
     try:
         return function()
     finally:
         seconds = perf_counter() - started
-        _UNCOUNTED[0] += seconds
+        _UNCOUNTED[:] = _UNCOUNTED[0] + seconds, _UNCOUNTED[1] + process_time() - busy
         for work, end in works:
             work.go_on(end + seconds)
 
 
-_UNCOUNTED = [0.0]
-"""The seconds that uncounted calls have taken."""
+_UNCOUNTED = [0.0, 0.0]
+"""The seconds that uncounted calls have taken, and those of the processors."""
 
 
-def counted_clock() -> float:
-    """A clock in seconds that stands still during ``uncounted`` calls, of any thread."""
-    return perf_counter() - _UNCOUNTED[0]
+class Stopwatch:
+    """Measures what work takes: the time of this process on its processors, or that which passes, if less.
+
+    So neither other processes count, nor threads beside each other. It stands still during ``uncounted``
+    calls, of any thread.
+    """
+
+    __slots__ = ("_began",)
+
+    def __init__(self) -> None:
+        self._began = self._now()
+
+    def _now(self) -> tuple[float, float]:
+        return perf_counter() - _UNCOUNTED[0], process_time() - _UNCOUNTED[1]
+
+    def seconds(self) -> float:
+        """The seconds since it was made."""
+        (passed, busy), (began, idle) = self._now(), self._began
+        return max(0.0, min(passed - began, busy - idle))
 
 
 def limited_by_default(function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:

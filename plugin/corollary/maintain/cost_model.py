@@ -20,6 +20,7 @@ from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
     ESTIMATE_KEPT,
     ESTIMATES_ALLOWED,
+    MAX_SHARE_IF_CLIQUES,
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
     MIN_REMOVED_FACTS_IF_SLOW,
@@ -76,12 +77,13 @@ def _known(request: Request, strategy: str) -> tuple[int, float] | None:
 def learn(request: Request, report: Report, seconds: float) -> Measured:
     """The measurements after a transaction that took ``seconds``.
 
-    One that removed few facts, and fewer than the last measurement is about, changes nothing.
+    One that removed few facts, and fewer than the last measurement is about, changes nothing. If it took
+    longer than the budget of time that strategies have at first, fewer facts are enough.
     """
     if not report.removed:
         return request.engine.measured
     known = dict(request.engine.measured)
-    is_slow = seconds > request.engine.seconds
+    is_slow = seconds > MAX_SHARE_OF_RECOMPUTING * request.engine.seconds
     least = MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN
     last, _ = known.get((report.strategy, request.removes_schema), (least, seconds))
     if report.removed >= min(least, last):
@@ -139,19 +141,41 @@ def undisturbed(request: Request, seconds: float, given_up: Exception) -> float:
 def most_seconds(request: Request, strategy: str) -> float:
     """The budget of time: a share of the time of recomputing; none if the strategy was asked for.
 
-    Before the strategy is measured, SECONDS_OF_FIRST_USE are added. If its last large transaction took less
-    time than recomputing, the budget is at least ESTIMATES_ALLOWED times the estimate, but not more than the
-    time of recomputing.
+    Before the strategy is measured, SECONDS_OF_FIRST_USE are added; the share is MAX_SHARE_IF_CLIQUES if the
+    transaction ``loses_cliques_only``. If its last large transaction took less time than recomputing, the
+    budget is at least ESTIMATES_ALLOWED times the estimate, but not more than the time of recomputing.
     """
     if not request.is_automatic:
         return inf
     recomputing, known = request.engine.seconds, _known(request, strategy)
     share = MAX_SHARE_OF_RECOMPUTING * recomputing
     if known is None:
+        if loses_cliques_only(request):
+            share = MAX_SHARE_IF_CLIQUES * recomputing
         return SECONDS_OF_FIRST_USE + share
     if known[1] < recomputing:
         share = max(share, min(recomputing, ESTIMATES_ALLOWED * learnt_seconds(request, strategy)))
     return share
+
+
+def loses_cliques_only(request: Request) -> bool:
+    """Whether Δ⁻ are facts of symmetric closures that are not listed, and that nothing else depends on.
+
+    Following them costs at most what all of E costs: each piece of a closure is looked at once.
+    """
+    engine, before = request.engine, request.before.index
+    predicates = request.removed.all_predicates()
+    if not predicates or not all(before.relation(predicate).is_compressed for predicate in predicates):
+        return False
+    if engine.strata or request.change is not None:
+        return False
+    order = engine.precedence(before)
+    return all(
+        before.relation(predicate).missing_inverses() is not None
+        and order.level(predicate) == len(order.by_level) - 1
+        and len(order.group_of(predicate)) == 1
+        for predicate in predicates
+    )
 
 
 def affordable(request: Request, seconds: float) -> int:

@@ -6,7 +6,7 @@ from time import perf_counter
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import MaterialisedView
-from corollary.kernels.limits import counted_clock, limited_by_default
+from corollary.kernels.limits import Stopwatch, limited_by_default
 from corollary.language import Program
 from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing, undisturbed
 from corollary.maintain.deletion import FALLBACK, STRATEGIES
@@ -43,7 +43,7 @@ def maintain(
 def _maintained(request: Request, strategy: str) -> tuple[MaterialisedView, Report]:
     """As ``maintain``, within the limits in force."""
     report = Report(strategy, len(request.removed), len(request.added))
-    started, counted = perf_counter(), counted_clock()
+    started, watch = perf_counter(), Stopwatch()
     chosen, report.reason = choose(request, STRATEGIES, strategy, FALLBACK)
     report.strategy = chosen.name
     given_up: Exception | None = None
@@ -55,7 +55,7 @@ def _maintained(request: Request, strategy: str) -> tuple[MaterialisedView, Repo
         result.engine.seconds = undisturbed(request, result.engine.seconds, error)
     report.seconds = perf_counter() - started
     if given_up is None and chosen is not FALLBACK:
-        result.engine.measured = learn(request, report, counted_clock() - counted)
+        result.engine.measured = learn(request, report, watch.seconds())
     else:
         again = result.engine.seconds
         result.engine.measured = learn_from_recomputing(request, report.strategy, given_up, again)

@@ -15,9 +15,15 @@ from typing import Protocol, TypeVar, TypeVarTuple
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
-from corollary.kernels.limits import LimitExceeded, counted_clock, current, limited_by_estimate
+from corollary.kernels.limits import LimitExceeded, Stopwatch, current, limited_by_estimate
 from corollary.language import Program
 from corollary.maintain.report import Report
+from corollary.maintain.tuning import (
+    ESTIMATES_ALLOWED,
+    MAX_STEP_PER_LARGEST,
+    MIN_FACTS_TO_ESTIMATE,
+    STEPS_EXTRAPOLATED,
+)
 from corollary.program.compiled_program import CompiledProgram, ProgramChange
 from corollary.program.stratify import refuse_static_cycles
 
@@ -106,10 +112,35 @@ class Budget:
 
 
 class Clock:
-    """The seconds that deletions may still take. Compiling kernels does not count."""
+    """The seconds that deletions may still take. Compiling kernels does not count.
 
-    def __init__(self, seconds: float) -> None:
-        self._end = counted_clock() + seconds
+    The facts of each step are noted. The estimate for what is left of a phase: as many steps as it has had,
+    each as large as the mean of the last few. While steps become smaller, and all seem to take no more than
+    ``most``, the budget is extended. Once the first budget is used, an estimate beyond that ends the work.
+    """
+
+    def __init__(self, seconds: float, most: float = 0.0) -> None:
+        """``most``: the seconds up to which the budget may be extended."""
+        self._seconds, self._first, self._most = seconds, seconds, most
+        self._watch = Stopwatch()
+        self._steps: dict[str, list[float]] = {}
+        self._facts = 0.0
+
+    def note(self, phase: str, facts: float) -> None:
+        """Note a step of a phase, within ``within``; ``facts`` are measured by the time that they take."""
+        steps = self._steps.setdefault(phase, [])
+        steps.append(facts)
+        self._facts += facts
+        if self._first >= self._most or self._facts < MIN_FACTS_TO_ESTIMATE:
+            return
+        last, now = steps[-STEPS_EXTRAPOLATED:], self._watch.seconds()
+        total = now * (1 + len(steps) * sum(last) / len(last) / self._facts)
+        if now > self._first and total > self._most:
+            raise TooMuch(TOO_SLOW)
+        more = min(ESTIMATES_ALLOWED * total, self._most) - self._seconds
+        if facts <= MAX_STEP_PER_LARGEST * max(steps) and total <= self._most and more > 0:
+            current().allow(more)
+            self._seconds += more
 
     def within(self, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
         """Call the function. Raises ``TooMuch`` when the time is over, also from machine code.
@@ -117,10 +148,10 @@ class Clock:
         It is also raised for too little memory: starting over may take less. Other ``LimitExceeded`` say that
         a limit of the caller is exceeded.
         """
-        if self._end == inf:
+        if self._seconds == inf:
             return function(*args)
         try:
-            return limited_by_estimate(max(0.0, self._end - counted_clock()), function, *args)
+            return limited_by_estimate(max(0.0, self._seconds - self._watch.seconds()), function, *args)
         except LimitExceeded as error:
             # the clock may have been put back: by other threads, which compile kernels
             if error.limit == "seconds" and current().remaining() != 0:

@@ -244,6 +244,7 @@ class _Transaction:
                     now[number] = decided = self._decided(facts, candidates)
                     named[number] = NOTHING if decided is facts else facts - decided
                 lost = self._apply_deletions(layer, now, candidates, strategy, deleted)
+                self._work.clock.note("deletions", len(candidates))
                 known[0] = deleted = deleted | lost
             if strata and any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()

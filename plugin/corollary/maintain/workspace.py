@@ -16,6 +16,7 @@ from corollary.maintain.cost_model import most_checks, most_seconds
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Clock, Request
+from corollary.maintain.tuning import MAX_SHARE_EXTENDED
 from corollary.modules.module import Module
 from corollary.modules.triggers import viable
 from corollary.program.stratify import Strata
@@ -70,7 +71,8 @@ class Workspace:
     @cached_property
     def clock(self) -> Clock:
         """The time for deletions, which begins with the first of them."""
-        return Clock(most_seconds(self.request, self.report.strategy))
+        first = most_seconds(self.request, self.report.strategy)
+        return Clock(first, MAX_SHARE_EXTENDED * self.engine.seconds)
 
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""

@@ -27,7 +27,7 @@ from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
-from corollary.maintain.tuning import MAX_PAIRS_PER_FACT_TO_SIFT, MIN_CANDIDATES_TO_SIFT
+from corollary.maintain.tuning import DELETIONS_PER_CHECK, MAX_PAIRS_PER_FACT_TO_SIFT, MIN_CANDIDATES_TO_SIFT
 from corollary.maintain.workspace import Workspace
 from corollary.modules.module import Module
 
@@ -417,7 +417,12 @@ class BackwardForwardLayer:
     def _prover(self) -> Prover:
         """The search for proofs, which most removals of single facts do not need."""
         coming = self._work.start.added.all_predicates()
-        return Prover(self._modules, self.proved, self._work.checks, coming, self._routes, self._halves)
+        clock, most = self._work.clock, self._work.checks
+
+        def note(facts: int) -> None:
+            clock.note("proofs", DELETIONS_PER_CHECK * facts)
+
+        return Prover(self._modules, self.proved, most, coming, self._routes, self._halves, note)
 
     @cached_property
     def _halves(self) -> Halves:

@@ -14,7 +14,7 @@ Invariant: every fact in ``proved`` has a proof from E after the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from heapq import heappop, heappush
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
@@ -38,18 +38,21 @@ class Prover:
         coming: Collection[int],
         routes: Routes | None = None,
         halves: Halves | None = None,
+        note: Callable[[int], None] = lambda facts: None,
     ) -> None:
         """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet. With ``routes``,
         only modules that derive facts of a predicate are asked for them. With ``halves``, of each fact of
         theirs and its inverse only one is checked; precondition: both are proved, or neither is.
+        ``note`` is called with the number of facts that are checked next.
         """
         self.proved = proved
         self._routes = Routes(modules, None) if routes is None else routes
         self._halves = Halves(()) if halves is None else halves
         self._coming = coming
         self._modules = modules
+        self._note = note
         self._numbers = {id(module): number for number, module in enumerate(modules)}
         self._budget = Budget(budget, "proofs would look at too many facts")
 
@@ -68,6 +71,7 @@ class Prover:
         wanted = frontier = self._halves.half(candidates)
         while frontier or news:
             self._budget.spend(len(frontier))
+            self._note(len(frontier))
             is_first = not checked
             frontier, checked = self._prove(frontier, checked | frontier, inner, news)
             wanted = checked if is_first else wanted & checked
