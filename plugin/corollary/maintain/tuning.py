@@ -118,3 +118,12 @@ at ``SECONDS_PER_DERIVATION``."""
 MAX_ROUTES_KEPT = 1000
 """Sets of predicates for which the modules to ask are kept. Not tuned: removals have a few dozen sets; this
 bounds the memory of a long run."""
+
+MAX_CANDIDATES_ONE_BY_ONE = 8
+"""Removed facts that are followed one by one. Not tuned."""
+
+MAX_FACTS_DELETED_ONE_BY_ONE = 32
+"""Facts that are deleted one by one; with more, the transaction goes on with all at once. Not tuned."""
+
+MAX_FACTS_PROVED_ONE_BY_ONE = 128
+"""Facts of which proofs are searched one by one. Not tuned."""

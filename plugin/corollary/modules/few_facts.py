@@ -13,7 +13,8 @@ import numpy as np
 from corollary.columns import Candidates, TripleIndex
 from corollary.execute.few_rows import few_matches
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
-from corollary.modules.guard_probes import Fact, ProbedRows
+from corollary.modules.guard_probes import ProbedRows
+from corollary.modules.module import Fact
 from corollary.modules.triggers import Trigger
 from corollary.plan.steps import DeltaPlan, Join, Plan
 from corollary.program.compile import Atom
@@ -92,6 +93,16 @@ def joined(starts: Sequence[Binding], atoms: Iterable[Terms], facts: TripleIndex
             return None if found else ()
         bindings = found
     return bindings
+
+
+def facts_of(atoms: Iterable[Atom], bindings: Iterable[Binding]) -> list[Fact]:
+    """The facts that atoms become by some bindings of all their variables."""
+    terms = [atom.terms for atom in atoms]
+    return [
+        (s if s >= 0 else binding[s], p if p >= 0 else binding[p], o if o >= 0 else binding[o])
+        for s, p, o in terms
+        for binding in bindings
+    ]
 
 
 def few_conclusions(matches: Iterable[Match]) -> tuple[Candidates, list[Trigger]]:

@@ -21,6 +21,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.kernels.sorted import Column, Mask
+from corollary.modules.module import Fact
 from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_FACTS_ONE_BY_ONE
 from corollary.program.compile import Atom, CompiledRule
 
@@ -85,9 +86,6 @@ class ProbedRows:
 
 
 NONE = ProbedRows(Batch.none(), 0)
-
-Fact = tuple[int, int, int]
-"""Subject, predicate, object."""
 
 Matched = tuple[int, int]
 """What a table depends on: a predicate, and the object that a guard names; -1 if it names none."""

@@ -17,6 +17,7 @@ from corollary.modules.few_facts import (
     Binding,
     Match,
     Steps,
+    facts_of,
     few_conclusions,
     few_derived,
     few_premises,
@@ -25,9 +26,9 @@ from corollary.modules.few_facts import (
     steps_of,
 )
 from corollary.modules.groups import touched
-from corollary.modules.guard_probes import Fact, GuardProbes, GuardTables, Recent
+from corollary.modules.guard_probes import GuardProbes, GuardTables, Recent
 from corollary.modules.halving import NOT_HALVED, Halving, Halvings
-from corollary.modules.module import Answer, External, Module
+from corollary.modules.module import Answer, External, Fact, Module, NotFew
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.triggers import Trigger, Triggers, viable
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -281,6 +282,32 @@ class SemiNaive(Module):
                 self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
+    def conclusions_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Fact]:
+        """By the rules one of whose body atoms matches the fact."""
+        found: list[Fact] = []
+        matches = self._matches(self._triggers, fact, self._tables(facts), are_closed=self.concludes_facts)
+        for trigger, _, bindings in matches:
+            if bindings is None:
+                raise NotFew
+            found += facts_of(trigger.rule.heads, bindings)
+        return found
+
+    def instances_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Sequence[Fact]]:
+        """By the rules one of whose heads matches the fact."""
+        self._turn_rules()
+        for trigger, _, bindings in self._matches(self._heads, fact, self._tables(facts)):
+            if bindings is None:
+                raise NotFew
+            guards, atoms = trigger.rule.guards, trigger.rule.atoms[: trigger.position]
+            data = [atom for position, atom in enumerate(atoms) if position not in guards]
+            for binding in bindings:
+                yield facts_of(data, (binding,))
+
+    def _tables(self, facts: TripleIndex) -> GuardTables:
+        """The tables over facts that are not changed any more."""
+        latest = self._probes.latest
+        return latest if latest is not None and latest.facts is facts else self._probes.over(facts)
+
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The remaining facts become the old facts of the next round."""
         self._old = facts.snapshot()
@@ -342,13 +369,18 @@ class SemiNaive(Module):
         self, triggers: Triggers, recent: Recent, tables: GuardTables, *, are_closed: bool = False
     ) -> Iterator[Match]:
         """The triggers that few recent facts match, each with the bindings of its rule, if these are few."""
-        facts = tables.facts
         for fact in recent.few or ():
-            for live in triggers.live_on((fact[1],), facts, are_closed=are_closed):
-                for trigger in live.entered_by(fact, tables):
-                    bindings = self._bindings(trigger, fact, tables)
-                    if bindings is None or bindings:
-                        yield trigger, fact, bindings
+            yield from self._matches(triggers, fact, tables, are_closed=are_closed)
+
+    def _matches(
+        self, triggers: Triggers, fact: Fact, tables: GuardTables, *, are_closed: bool = False
+    ) -> Iterator[Match]:
+        """As ``_few``, for one fact."""
+        for live in triggers.live_on((fact[1],), tables.facts, are_closed=are_closed):
+            for trigger in live.entered_by(fact, tables):
+                bindings = self._bindings(trigger, fact, tables)
+                if bindings is None or bindings:
+                    yield trigger, fact, bindings
 
     def _bindings(self, trigger: Trigger, fact: Fact, tables: GuardTables) -> Sequence[Binding] | None:
         """The bindings by which a recent fact matches a trigger's rule; None if they are not found by one."""

@@ -17,7 +17,8 @@ from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch
 from corollary.kernels.sorted import Column, Mask
-from corollary.modules.guard_probes import Fact, GuardProbe, GuardTables, Recent
+from corollary.modules.guard_probes import GuardProbe, GuardTables, Recent
+from corollary.modules.module import Fact
 from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_PREDICATE_SETS_KEPT
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom, CompiledRule

@@ -71,10 +71,16 @@ class Routes:
 
     def deriving(self, facts: Delta) -> Sequence[Module]:
         """The modules that may derive some of the facts. Modules without rules derive virtual facts."""
+        return self._deriving_any_of(frozenset(facts.all_predicates()))
+
+    def deriving_of(self, predicate: int) -> Sequence[Module]:
+        """The modules that may derive facts of a predicate."""
+        return self._deriving_any_of(frozenset((predicate,)))
+
+    def _deriving_any_of(self, predicates: frozenset[int]) -> Sequence[Module]:
         order = self._order
         if order is None:
             return self.modules
-        predicates = frozenset(facts.all_predicates())
         found = self._deriving.get(predicates)
         if found is None:
             names = set[str]().union(*map(order.modules_deriving, predicates))
