@@ -85,7 +85,7 @@ class FewDeletions:
             raise NotFew
         self.lost.setdefault(predicate, set()).add(subject << 32 | value)
         for number in self._fixpoint.receiving(fact, self._order):
-            for other in self._fixpoint.modules[number].conclusions_of(fact, self._facts):
+            for other in self._fixpoint.modules[number].conclusions_of(fact, self._facts, self._given):
                 if not self._holds(other) and self._is_left(other):
                     self.named.setdefault(number, set()).add(other)
                     self._enqueue(other)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from corollary.columns import Candidates, TripleIndex
-from corollary.execute.few_rows import few_matches
+from corollary.execute.few_rows import few_facts, few_matches
 from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.modules.guard_probes import ProbedRows
 from corollary.modules.module import Fact
@@ -72,11 +72,15 @@ def joined(starts: Sequence[Binding], atoms: Iterable[Terms], facts: TripleIndex
         found: list[Binding] = []
         for binding in bindings:
             predicate = p if p >= 0 else binding.get(p)
-            if predicate is None:
-                return None
-            relation = relation_of(predicate)
             subject = s if s >= 0 else binding.get(s)
             value = o if o >= 0 else binding.get(o)
+            if predicate is None:
+                more = _joined_open(binding, (s, p, o), subject, value, facts)
+                if more is None:
+                    return None
+                found += more
+                continue
+            relation = relation_of(predicate)
             if subject is not None and value is not None:
                 if relation.has_key(subject << 32 | value):
                     found.append(binding)
@@ -93,6 +97,20 @@ def joined(starts: Sequence[Binding], atoms: Iterable[Terms], facts: TripleIndex
             return None if found else ()
         bindings = found
     return bindings
+
+
+def _joined_open(
+    binding: Binding, terms: Terms, subject: int | None, value: int | None, facts: TripleIndex
+) -> Sequence[Binding] | None:
+    """The bindings that extend one by facts of one end, and of any predicate; None as ``joined``."""
+    s, p, o = terms
+    known, free = (subject, o) if value is None else (value, s)
+    if known is None or (subject is None) == (value is None) or free == p:
+        return None
+    found = few_facts((known,), facts, is_subject=value is None)
+    if found is None:
+        return None
+    return [{**binding, p: predicate, free: other} for _, predicate, other in zip(*found, strict=True)]
 
 
 def facts_of(atoms: Iterable[Atom], bindings: Iterable[Binding]) -> list[Fact]:

@@ -353,7 +353,7 @@ class Inclusion(Module):
                 read.setdefault(source, []).append(pack(others, near) if inverse else pack(near, others))
         return read
 
-    def conclusions_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Fact]:
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
         """By the closure of the inclusions."""
         subject, predicate, value = fact
         rdf_type, included = self._rdf_type, self._included

@@ -452,7 +452,7 @@ class Module(Protocol):
         """
         return {}
 
-    def conclusions_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Fact]:
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
         """As ``overdelete``, for one fact, with no fact left out. Raises ``NotFew``.
 
         Preconditions: no guard; ``facts`` are I, and are not changed any more.

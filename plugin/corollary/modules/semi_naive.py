@@ -282,7 +282,7 @@ class SemiNaive(Module):
                 self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
-    def conclusions_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Fact]:
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
         """By the rules one of whose body atoms matches the fact."""
         found: list[Fact] = []
         matches = self._matches(self._triggers, fact, self._tables(facts), are_closed=self.concludes_facts)
