@@ -120,6 +120,11 @@ class Fixpoint:
                 after()
                 self._queue_waiting(self._others)
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no module has anything to do."""
+        return not any(self._pending) and not any(module.is_waiting for module in self.modules)
+
     def _queue(self, positions: Iterable[int]) -> None:
         """Let the modules among these that have something to do take a turn."""
         for position in positions:

@@ -22,9 +22,6 @@ from corollary.evaluate.precedence import Precedence
 from corollary.maintain.tuning import MAX_FACTS_DELETED_ONE_BY_ONE, MAX_FACTS_PROVED_ONE_BY_ONE
 from corollary.modules.module import Fact, Module, NotFew
 
-Found = dict[int, set[int]]
-"""Packed facts by predicate."""
-
 
 class FewDeletions:
     """What is deleted if few candidates are: ``lost``, and what each module overdeletes, ``named``."""
@@ -40,7 +37,7 @@ class FewDeletions:
 
         Precondition: nothing was deleted yet in this transaction.
         """
-        self.lost: Found = {}
+        self.lost: set[Fact] = set()
         self.named: dict[int, set[Fact]] = {}
         self._fixpoint = fixpoint
         self._facts = fixpoint.index.snapshot()
@@ -49,26 +46,32 @@ class FewDeletions:
         self._given = proved
         self._proved: set[Fact] = set()
         self._open: dict[int, dict[Fact, None]] = {}  # by place in the order
-        self._place = -2
+        self._places: dict[int, int] = {}
+        self._place = -2  # of the fact that is decided
         self._left = MAX_FACTS_PROVED_ONE_BY_ONE
-        self._count = 0
 
     def follow(self, candidates: Delta) -> None:
         """Decide the candidates, and all facts that lose a derivation. Raises ``NotFew``."""
         for predicate, relation in candidates.all_relations():
             for key in relation.pairs().keys.tolist():
-                self._enqueue((key >> 32, predicate, key & 0xFFFFFFFF))
+                fact = (key >> 32, predicate, key & 0xFFFFFFFF)
+                if not self._is_given(fact):
+                    self._enqueue(fact)
         while self._open:
             self._place = place = min(self._open)
             fact = next(iter(self._open[place]))
             del self._open[place][fact]
             if not self._open[place]:
                 del self._open[place]
-            if not self._is_proved(fact, set()):
+            if fact not in self._proved and not self._is_proved(fact, set()):
                 self._lose(fact)
 
     def _place_of(self, predicate: int) -> int:
-        return 2 * self._order.levels.get(predicate, -1) + (predicate in self._order.entered)
+        place = self._places.get(predicate)
+        if place is None:
+            place = 2 * self._order.levels.get(predicate, -1) + (predicate in self._order.entered)
+            self._places[predicate] = place
+        return place
 
     def _enqueue(self, fact: Fact) -> None:
         place = self._place_of(fact[1])
@@ -77,37 +80,28 @@ class FewDeletions:
         self._open.setdefault(place, {})[fact] = None
 
     def _lose(self, fact: Fact) -> None:
-        """Delete a fact, and enqueue what loses a derivation by that."""
-        subject, predicate, value = fact
-        relation = self._facts.relation(predicate)
-        self._count += 1
-        if self._count > MAX_FACTS_DELETED_ONE_BY_ONE or relation.is_compressed or predicate >= FIRST_VIRTUAL:
+        """Delete a fact, and enqueue what loses a derivation by that: I has all conclusions."""
+        predicate = fact[1]
+        self.lost.add(fact)
+        if (
+            len(self.lost) > MAX_FACTS_DELETED_ONE_BY_ONE
+            or self._facts.relation(predicate).is_compressed
+            or predicate >= FIRST_VIRTUAL
+        ):
             raise NotFew
-        self.lost.setdefault(predicate, set()).add(subject << 32 | value)
         for number in self._fixpoint.receiving(fact, self._order):
-            for other in self._fixpoint.modules[number].conclusions_of(fact, self._facts, self._given):
-                if not self._holds(other) and self._is_left(other):
+            module = self._fixpoint.modules[number]
+            for other in module.conclusions_of(fact, self._facts, self._given):
+                if not (other in self.lost or self._is_given(other)):
                     self.named.setdefault(number, set()).add(other)
                     self._enqueue(other)
 
-    def _is_left(self, fact: Fact) -> bool:
-        """Whether a fact is in I, and not deleted."""
-        subject, predicate, value = fact
-        key = subject << 32 | value
-        return key not in self.lost.get(predicate, ()) and self._facts.relation(predicate).has_key(key)
-
-    def _holds(self, fact: Fact) -> bool:
-        """Whether a fact is known to be proved. Precondition: it is in I."""
-        subject, predicate, value = fact
-        key = subject << 32 | value
-        if key in self.lost.get(predicate, ()):
-            return False
-        return fact in self._proved or self._given.relation(predicate).has_key(key)
+    def _is_given(self, fact: Fact) -> bool:
+        """Whether a fact is known to be proved, wherever it is in the order."""
+        return fact in self._proved or self._given.relation(fact[1]).has_key(fact[0] << 32 | fact[2])
 
     def _is_proved(self, fact: Fact, path: set[Fact]) -> bool:
-        """Whether a fact has a proof without the facts on the path."""
-        if self._holds(fact):
-            return True
+        """Whether a fact that is not given has a proof without the facts on the path."""
         self._left -= 1
         if self._left < 0:
             raise NotFew
@@ -118,10 +112,10 @@ class FewDeletions:
                 open_ = [premise for premise in premises if not self._is_final(premise)]
                 if not open_:
                     return self._note(fact, path)
-                if all(self._is_left(premise) and premise not in path for premise in open_):
+                if self.lost.isdisjoint(open_) and path.isdisjoint(open_):
                     later.append(open_)
         for open_ in later:
-            if all(self._is_proved(premise, path) for premise in open_):
+            if all(self._is_given(premise) or self._is_proved(premise, path) for premise in open_):
                 return self._note(fact, path)
         path.remove(fact)
         return False
@@ -134,13 +128,18 @@ class FewDeletions:
 
     def _is_final(self, fact: Fact) -> bool:
         """Whether a premise in I is known to be proved: all that precedes the present place is decided."""
-        place = self._place_of(fact[1])
+        if fact in self.lost:
+            return False
+        place = self._places.get(fact[1])
+        if place is None:
+            place = self._place_of(fact[1])
         if place > self._place:
             raise NotFew
-        if place < self._place:
-            return self._is_left(fact)
-        return self._holds(fact)
+        return place < self._place or self._is_given(fact)
 
     def deleted(self) -> Delta:
         """The lost facts."""
-        return Delta({p: np.array(sorted(keys), np.uint64) for p, keys in self.lost.items()})
+        found: dict[int, list[int]] = {}
+        for subject, predicate, value in self.lost:
+            found.setdefault(predicate, []).append(subject << 32 | value)
+        return Delta({p: np.array(sorted(keys), np.uint64) for p, keys in found.items()})

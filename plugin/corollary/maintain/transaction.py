@@ -213,10 +213,16 @@ class _Transaction:
         for stratum in strata:
             stratum.overdelete()
         if self._work.has_candidates(layer) or self._pending:
-            self._work.clock.within(self._delete, layer, strata)
+            strategy = None
+            if not strata and self._work.has_few_candidates(layer):
+                strategy = self._strategy.on_layer(self._work, layer)
+            if strategy is None or not self._delete_one_by_one(layer, strategy):
+                self._work.clock.within(self._delete, layer, strata, strategy)
         if layer == SCHEMA:
             return
         with self._report.at(self._stage, "insert") as line:
+            if not (strata or self._work.start.added) and self._engine.fixpoint.is_at_rest:
+                return
             size = self._index.fact_count()
             if not strata:
                 self._engine.fixpoint.include(self._work.start.added.candidates())
@@ -227,16 +233,17 @@ class _Transaction:
         if strata:
             self._refuse_late(number, noted)
 
-    def _delete(self, layer: int, strata: Sequence[LayerChange]) -> None:
+    def _delete(
+        self, layer: int, strata: Sequence[LayerChange], strategy: LayerDeletion | None = None
+    ) -> None:
         """Delete the facts of a layer that do not follow from the remaining facts.
 
         Two steps alternate until no candidates are left: the strategy decides about the candidates (of the
         least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
         module overdeleted, by its number.
         """
-        strategy = self._strategy.on_layer(self._work, layer)
-        if self._delete_one_by_one(layer, strategy):
-            return
+        if strategy is None:
+            strategy = self._strategy.on_layer(self._work, layer)
         universe, deleted = self._index.snapshot(), NOTHING
         known: list[TripleIndex] = [deleted, strategy.proved]
         if self._work.deleted:
@@ -283,8 +290,8 @@ class _Transaction:
                 return False
             line.judged(len(candidates), len(candidates & deleted))
         for number, facts in found.named.items():
-            lost = sum([s << 32 | o in found.lost.get(p, ()) for s, p, o in facts])
-            self._report.at(self._stage, self._modules[number].name).judged(len(facts), lost)
+            line = self._report.at(self._stage, self._modules[number].name)
+            line.judged(len(facts), len(facts & found.lost))
         for predicate, relation in deleted.all_relations():
             self._engine.fixpoint.exclude(predicate, relation)
         if deleted:

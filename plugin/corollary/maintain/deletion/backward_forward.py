@@ -30,7 +30,6 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
 from corollary.maintain.tuning import (
-    MAX_CANDIDATES_ONE_BY_ONE,
     MAX_PAIRS_PER_FACT_TO_SIFT,
     MIN_CANDIDATES_TO_SIFT,
 )
@@ -115,7 +114,7 @@ class BackwardForwardLayer:
 
     def followed_one_by_one(self, candidates: Delta) -> FewDeletions | None:
         """See ``FewDeletions``. Only in order: otherwise some premises are not final."""
-        if self.order is None or len(candidates) > MAX_CANDIDATES_ONE_BY_ONE:
+        if self.order is None:
             return None
         found = FewDeletions(self._work.engine.fixpoint, self._routes.deriving_of, self.order, self.proved)
         try:
