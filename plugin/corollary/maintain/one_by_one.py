@@ -109,7 +109,7 @@ class FewDeletions:
         later: list[Sequence[Fact]] = []
         for module in self._deriving(fact[1]):
             for premises in module.instances_of(fact, self._facts):
-                open_ = [premise for premise in premises if not self._is_final(premise)]
+                open_: Sequence[Fact] = [f for f in premises if not self._is_final(f)]
                 if not open_:
                     return self._note(fact, path)
                 if self.lost.isdisjoint(open_) and path.isdisjoint(open_):
