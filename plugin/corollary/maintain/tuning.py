@@ -120,10 +120,12 @@ MAX_ROUTES_KEPT = 1000
 bounds the memory of a long run."""
 
 MAX_CANDIDATES_ONE_BY_ONE = 8
-"""Removed facts that are followed one by one. Not tuned."""
+"""Removed facts of a transaction that are followed one by one. Not tuned: most transactions remove one. In ten
+universities one takes 0.6 times as long as all at once."""
 
 MAX_FACTS_DELETED_ONE_BY_ONE = 32
-"""Facts that are deleted one by one; with more, the transaction goes on with all at once. Not tuned."""
+"""Facts that are deleted one by one; with more, the transaction goes on with all at once. Not tuned: it
+bounds what is done in vain, to about a millisecond; most facts of ten universities lead to fewer than 10."""
 
 MAX_FACTS_PROVED_ONE_BY_ONE = 128
-"""Facts of which proofs are searched one by one. Not tuned."""
+"""Facts of which proofs are searched one by one. Not tuned: as the bound above."""
