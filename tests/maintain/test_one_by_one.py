@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rdflib import RDFS, XSD, Graph, Literal, URIRef
 from tests.maintain.histories import assert_exact, follow
 from tests.maintain.test_levels import facts
 from tests.modules import kinds
@@ -11,6 +12,7 @@ from corollary.columns import Delta
 from corollary.language import parse_program
 from corollary.maintain import one_by_one, transaction
 from corollary.maintain.one_by_one import FewDeletions
+from corollary.store import CorollaryStore
 
 PROGRAMS = {
     "a cycle keeps nothing": (
@@ -63,3 +65,18 @@ def test_what_is_followed_one_by_one_is_not_followed_again(monkeypatch: pytest.M
     states = [facts(before), facts(before) - facts(gone)]
     assert len(list(follow(states, [program, program], "backward/forward"))) == 2
     assert followed == [7]
+
+
+def test_a_free_predicate_matches_no_virtual_relation() -> None:
+    """Every predicate is a property under rdfs, but VALUE of a literal is none."""
+    graph = Graph(CorollaryStore(rules="rdfs"))
+    one, property_, integer = URIRef("urn:a"), URIRef("urn:p"), Literal("1", datatype=XSD.integer)
+    states = []
+    for value in (Literal("1"), integer):
+        graph.add((property_, RDFS.range, value.datatype or XSD.string))
+        graph.add((one, property_, value))
+        states.append({*graph})
+    graph.remove((one, property_, integer))
+    assert {*graph} <= states[1]
+    graph.add((one, property_, integer))
+    assert {*graph} == states[1]

@@ -17,7 +17,7 @@ from corollary.modules.guard_probes import ProbedRows
 from corollary.modules.module import Fact
 from corollary.modules.triggers import Trigger
 from corollary.plan.steps import DeltaPlan, Join, Plan
-from corollary.program.compile import Atom
+from corollary.program.compile import Atom, is_virtual
 
 Binding = dict[int, int]
 """The values of variables."""
@@ -50,6 +50,8 @@ def starts(terms: Terms, fact: Fact, rows: ProbedRows | None) -> Sequence[Bindin
     None for more rows than ``MAX_ROWS_JOINED_ONE_BY_ONE``.
     """
     found: Binding = {}
+    if terms[1] < 0 and is_virtual(fact[1]):  # a variable matches no virtual relation
+        return ()
     for term, value in zip(terms, fact, strict=True):
         if (found.setdefault(term, value) if term < 0 else term) != value:
             return ()
