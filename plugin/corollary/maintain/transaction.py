@@ -289,7 +289,7 @@ class _Transaction:
                 work.enqueue_candidates(candidates, layer)
                 return False
             line.judged(len(candidates), len(candidates & deleted))
-        if found.named:
+        if any(facts & found.lost for facts in found.named.values()):
             self._report.at(self._stage, PROOFS)  # all of its time is that of the line above
         for number, facts in found.named.items():
             line = self._report.at(self._stage, self._modules[number].name)
