@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compression import compress_all
 from tests.evaluate.test_against_naive import is_stratified
+from tests.few_rows import followed_together
 from tests.maintain.histories import (
     History,
     assert_exact,
@@ -420,6 +421,7 @@ def test_a_closure_depends_on_what_is_searched(monkeypatch: pytest.MonkeyPatch, 
         assert not candidates & self.proved
         return search(self, candidates, *others)
 
+    followed_together(monkeypatch)
     monkeypatch.setattr(Prover, "unproved", checked)
     rules, before, after = CYCLES[case]
     assert_exact(*written("[?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] ." + rules, before, after))
@@ -428,6 +430,7 @@ def test_a_closure_depends_on_what_is_searched(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize("after", ["a p b, c p d", "a p b, b p c", "d p a, b p c", "a q b"])
 def test_nothing_is_searched_if_only_inverses_follow(monkeypatch: pytest.MonkeyPatch, after: str) -> None:
     """A symmetric, transitive property that depends on no other: its facts start from explicit ones."""
+    followed_together(monkeypatch)
     monkeypatch.setattr(Prover, "unproved", None)
     history, program = written(
         GUARDED + GUARDED_SYMMETRIC, *(f"{TWICE}, {e}" for e in (f"{PATH}, d p a", after))

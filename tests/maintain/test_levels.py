@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests.engine import Fact, load
+from tests.few_rows import followed_together
 from tests.maintain.histories import History, assert_exact, histories, same_visible
 from tests.modules import kinds
 from tests.strategies import EXAMPLE, thorough
@@ -30,7 +31,7 @@ from corollary.maintain.deletion.halves import Halves
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
-from corollary.modules import halving, inclusion, transitive, triggers
+from corollary.modules import guard_probes, halving, inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -167,6 +168,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(len(candidates))
         return search(self, candidates, *others)
 
+    followed_together(monkeypatch)
     monkeypatch.setattr(Prover, "unproved", noted)
     return sizes
 
@@ -174,6 +176,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do with few candidates, facts and rows what is done with many."""
+    followed_together(monkeypatch)
+    monkeypatch.setattr(guard_probes, "MAX_FACTS_ONE_BY_ONE", 0)
     monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", 1)
     monkeypatch.setattr(backward_forward, "MAX_PAIRS_PER_FACT_TO_SIFT", inf)
     monkeypatch.setattr(transitive, "MIN_FACTS_TO_TRACE", 0)
@@ -279,6 +283,7 @@ def test_one_half_of_symmetric_facts_is_searched(
         looked_at.append((len(facts), len(found)))
         return found
 
+    followed_together(monkeypatch)
     monkeypatch.setattr(Halves, "half", noted)
     monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", many)
     before = facts("a p b, a p c, d p b, d p c, b p d, c p a, e p b" + more)
@@ -329,6 +334,7 @@ def test_candidates_that_were_proved_meanwhile(monkeypatch: pytest.MonkeyPatch, 
         decided.append(len(candidates))
         return decide(self, candidates, *others)
 
+    followed_together(monkeypatch)
     monkeypatch.setattr(Prover, "unproved", noted)
     monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", many)
     types = {(IRI(EXAMPLE + s), RDF_TYPE, IRI(EXAMPLE + c)) for s, c in ("xC", "yE")}
@@ -511,6 +517,7 @@ def test_predicates_that_others_of_their_group_lead_to() -> None:
 
 def test_what_one_step_decides_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies around a cycle prove each other, but only explicit facts and joins of lower ones prove them."""
+    followed_together(monkeypatch)
     monkeypatch.setattr(Prover, "unproved", lambda *_: pytest.fail("a search"))
     program = parse_program(kinds.PREFIX + PROGRAMS["rules that lead into inclusions"])
     before = facts("a p b, b r c, d t e, f p b, c s f")

@@ -25,7 +25,7 @@ from corollary.evaluate.precedence import NO_NAMES, Precedence
 from corollary.evaluate.tuning import MAX_FACTS_ROUTED, MIN_SHARE_RECEIVED_WHOLE
 from corollary.kernels.limits import at, derived
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
-from corollary.modules.module import Module, has_any
+from corollary.modules.module import Fact, Module, has_any
 
 
 class Fixpoint:
@@ -119,6 +119,11 @@ class Fixpoint:
             if found:
                 after()
                 self._queue_waiting(self._others)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no module has anything to do."""
+        return not any(self._pending) and not any(module.is_waiting for module in self.modules)
 
     def _queue(self, positions: Iterable[int]) -> None:
         """Let the modules among these that have something to do take a turn."""
@@ -214,6 +219,18 @@ class Fixpoint:
             part = found[position]
             received[position] = facts if len(part) == len(predicates) else Delta.of_relations(part)
         return received
+
+    def receiving(self, fact: Fact, order: Precedence) -> list[int]:
+        """The positions of the modules that receive a deleted fact: as ``received``."""
+        subject, predicate, value = fact
+        silent = order.modules_silent_on(predicate)
+        return [
+            position
+            for position, objects in self._readers(predicate)
+            if (objects is None or value in objects)
+            and self.modules[position].name not in silent
+            and not self.modules[position].ignores_loss((predicate,), {subject, value})
+        ]
 
     def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
         """The positions of the modules that read a predicate, each with the objects that it reads."""

@@ -28,6 +28,7 @@ from corollary.evaluate.rule_change import RuleChange
 from corollary.kernels.sorted import Keys
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS
 from corollary.maintain.layers import DATA, SCHEMA
+from corollary.maintain.one_by_one import FewDeletions
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
 from corollary.maintain.stratum import LayerChange, changes_of_stratum
@@ -60,6 +61,12 @@ class LayerDeletion(Protocol):
     @property
     def proved(self) -> TripleIndex:
         """Facts that have a proof from E and the layers below."""
+
+    def followed_one_by_one(self, candidates: Delta) -> FewDeletions | None:
+        """All that is deleted if the candidates are few, decided fact by fact; None: not in this way.
+
+        Precondition: these are all candidates, and nothing was deleted before.
+        """
 
     def may_postpone(self, candidates: Delta) -> bool:
         """Whether ``postponed`` may return some."""
@@ -206,10 +213,16 @@ class _Transaction:
         for stratum in strata:
             stratum.overdelete()
         if self._work.has_candidates(layer) or self._pending:
-            self._work.clock.within(self._delete, layer, strata)
+            strategy = None
+            if not strata and self._work.has_few_candidates(layer):
+                strategy = self._strategy.on_layer(self._work, layer)
+            if strategy is None or not self._delete_one_by_one(layer, strategy):
+                self._work.clock.within(self._delete, layer, strata, strategy)
         if layer == SCHEMA:
             return
         with self._report.at(self._stage, "insert") as line:
+            if not (strata or self._work.start.added) and self._engine.fixpoint.is_at_rest:
+                return
             size = self._index.fact_count()
             if not strata:
                 self._engine.fixpoint.include(self._work.start.added.candidates())
@@ -220,14 +233,17 @@ class _Transaction:
         if strata:
             self._refuse_late(number, noted)
 
-    def _delete(self, layer: int, strata: Sequence[LayerChange]) -> None:
+    def _delete(
+        self, layer: int, strata: Sequence[LayerChange], strategy: LayerDeletion | None = None
+    ) -> None:
         """Delete the facts of a layer that do not follow from the remaining facts.
 
         Two steps alternate until no candidates are left: the strategy decides about the candidates (of the
         least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
         module overdeleted, by its number.
         """
-        strategy = self._strategy.on_layer(self._work, layer)
+        if strategy is None:
+            strategy = self._strategy.on_layer(self._work, layer)
         universe, deleted = self._index.snapshot(), NOTHING
         known: list[TripleIndex] = [deleted, strategy.proved]
         if self._work.deleted:
@@ -260,6 +276,30 @@ class _Transaction:
                 break
         if deleted:
             self._commit(layer, deleted, strategy)
+
+    def _delete_one_by_one(self, layer: int, strategy: LayerDeletion) -> bool:
+        """Delete few facts of the data layer one by one. Returns whether they can be followed so."""
+        work = self._work
+        if layer != self._layers.all[-1] or self._pending or work.deleted or not self._rules_are_applied:
+            return False
+        candidates = work.dequeue_candidates(layer)
+        with self._report.at(self._stage, EXPLICIT) as line:
+            found = strategy.followed_one_by_one(candidates)
+            deleted = NOTHING if found is None else found.deleted()
+            if found is None or not self._layers.has_all(layer, deleted):
+                work.enqueue_candidates(candidates, layer)
+                return False
+            line.judged(len(candidates), len(candidates & deleted))
+        if any(facts & found.lost for facts in found.named.values()):
+            self._report.at(self._stage, PROOFS)  # all of its time is that of the line above
+        for number, facts in found.named.items():
+            line = self._report.at(self._stage, self._modules[number].name)
+            line.judged(len(facts), len(facts & found.lost))
+        for predicate, relation in deleted.all_relations():
+            self._engine.fixpoint.exclude(predicate, relation)
+        if deleted:
+            self._commit(layer, deleted, strategy)
+        return True
 
     def _next_candidates(self, layer: int, strategy: LayerDeletion, line: str) -> Delta:
         """The candidates to decide next: those not postponed, or at last the postponed ones."""

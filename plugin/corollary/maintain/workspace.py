@@ -16,7 +16,7 @@ from corollary.maintain.cost_model import most_checks, most_seconds
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Clock, Request
-from corollary.maintain.tuning import MAX_SHARE_EXTENDED
+from corollary.maintain.tuning import MAX_CANDIDATES_ONE_BY_ONE, MAX_SHARE_EXTENDED
 from corollary.modules.module import Module
 from corollary.modules.triggers import viable
 from corollary.program.stratify import Strata
@@ -77,6 +77,11 @@ class Workspace:
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""
         return layer in self._candidates or bool(self._postponed)
+
+    def has_few_candidates(self, layer: int) -> bool:
+        """Whether a layer has candidates, so few that they may be followed one by one."""
+        candidates = self._candidates.get(layer)
+        return candidates is not None and len(candidates) <= MAX_CANDIDATES_ONE_BY_ONE
 
     @property
     def has_postponed(self) -> bool:

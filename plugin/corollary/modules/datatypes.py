@@ -44,7 +44,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, constant_text
 from corollary.modules.literals_in_use import LiteralsInUse
-from corollary.modules.module import Answer, Module, NewModules
+from corollary.modules.module import Answer, Fact, Module, NewModules, NotFew
 from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
@@ -226,6 +226,22 @@ class Datatypes(Module):
                 rows, others = relations[value].subjects_of(hidden)
                 derived.setdefault(value, []).append(pack(others, hidden[rows]))
         return Answer(derived)
+
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
+        """None, if its literal has no virtual facts, or occurs in a proved fact, too."""
+        subject, predicate, value = fact
+        if predicate == self._same_as or not self._supported().keys().isdisjoint((subject, value)):
+            raise NotFew
+        if self._rdf_type in (subject, value) or self._is_wide:
+            raise NotFew
+        self._loses = True
+        relations = [facts.relation(predicate) for predicate in self._named.values()]
+        for literal in (subject, value):
+            if literal < FIRST_LITERAL or proved.relation(predicate).has_object(literal):
+                continue
+            if any(r.size and (r.has_subject(literal) or r.has_object(literal)) for r in relations):
+                raise NotFew
+        return ()
 
     def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """Some facts that show the datatypes of literals among the candidates, if no proved fact does."""

@@ -29,7 +29,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.guards import Guards
-from corollary.modules.module import Answer, External, NewModules
+from corollary.modules.module import Answer, External, Fact, NewModules, NotFew
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MAX_EQUATED_AT_ONCE
@@ -148,6 +148,15 @@ class Functional(SemiNaive):
             if equalities[rule.number].is_compressed:
                 self._refuse_many(rule, facts, deleted)
         return super().overdelete(facts, deleted, proved)
+
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
+        """As ``overdelete``."""
+        equalities = [facts.relation(shape.equality) for shape in self._shapes.values()]
+        if not any(map(len, equalities)):
+            return ()
+        if any(equality.is_compressed for equality in equalities):
+            raise NotFew
+        return super().conclusions_of(fact, facts, proved)
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Look the properties up again if guards were deleted."""

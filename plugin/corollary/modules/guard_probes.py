@@ -19,8 +19,10 @@ from corollary.columns.pairs import distinct_of_sorted, spans
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
+from corollary.execute.tuning import MAX_ROWS_JOINED_ONE_BY_ONE
 from corollary.kernels.sorted import Column, Mask
-from corollary.modules.tuning import MAX_EXTENT_COMPARED
+from corollary.modules.module import Fact
+from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_FACTS_ONE_BY_ONE
 from corollary.program.compile import Atom, CompiledRule
 
 
@@ -66,6 +68,17 @@ class ProbedRows:
 
     rows: Batch
     values: int
+    _bindings: list[Sequence[dict[int, int]]] = field(default_factory=list, init=False)
+
+    def bindings(self) -> Sequence[dict[int, int]] | None:
+        """The values of the variables in each row, once for all calls; None for too many rows."""
+        if self.rows.size > MAX_ROWS_JOINED_ONE_BY_ONE:
+            return None
+        if not self._bindings:
+            columns = {variable: column.tolist() for variable, column in self.rows.columns.items()}
+            rows = range(self.rows.size)
+            self._bindings.append([{v: values[row] for v, values in columns.items()} for row in rows])
+        return self._bindings[0]
 
     def take(self, kept: Mask) -> ProbedRows:
         """Some of the rows."""
@@ -189,15 +202,22 @@ class GuardTables:
             return None
         atom = probe.atom
         values = recent.predicates if probe.variable == atom.p else recent.classes(atom.p)
-        if values.size != 1:
-            return _rows_of(known, values)
-        value = int(values[0])
-        rows = known.by_value.get(value)
-        if rows is None:
-            if len(known.by_value) >= MAX_EXTENT_COMPARED:
-                known.by_value.clear()
-            rows = known.by_value[value] = _rows_of(known, values)
-        return rows
+        return _rows_of(known, values) if values.size != 1 else _rows_of_one(known, int(values[0]))
+
+    def rows_of(self, probe: GuardProbe, value: int) -> ProbedRows | None:
+        """As ``rows_for``, by the value of the probe's variable."""
+        known = self.probes.known(probe, self.facts) if probe.variable else None
+        return None if known is None else _rows_of_one(known, value)
+
+
+def _rows_of_one(known: _Known, value: int) -> ProbedRows:
+    """As ``_rows_of``. The rows are kept."""
+    rows = known.by_value.get(value)
+    if rows is None:
+        if len(known.by_value) >= MAX_EXTENT_COMPARED:
+            known.by_value.clear()
+        rows = known.by_value[value] = _rows_of(known, np.array([value], np.uint32))
+    return rows
 
 
 def _rows_of(known: _Known, values: Column) -> ProbedRows:
@@ -218,6 +238,8 @@ class Recent:
 
     def __init__(self, facts: TripleIndex) -> None:
         self.facts = facts
+        self.few = _few(facts)
+        """The facts, if they are few: subject, predicate, object."""
         self._predicates: Column | None = None
         self._classes: dict[int, Column] = {}
 
@@ -233,6 +255,15 @@ class Recent:
         if predicate not in self._classes:
             self._classes[predicate] = self.facts.relation(predicate).object_terms()
         return self._classes[predicate]
+
+
+def _few(facts: TripleIndex) -> Sequence[Fact] | None:
+    found: list[Fact] = []
+    for predicate, relation in facts.all_relations():
+        if len(found) + relation.size > MAX_FACTS_ONE_BY_ONE:
+            return None
+        found += [(key >> 32, predicate, key & 0xFFFFFFFF) for key in relation.pairs().keys.tolist()]
+    return found
 
 
 def _state(guard: Matched, relation: Relation) -> object:

@@ -49,7 +49,7 @@ from corollary.execute.inclusions import End, Inclusions, about_rdf_type, closed
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
-from corollary.modules.module import Answer, External, Module, NewModules, Precedes
+from corollary.modules.module import Answer, External, Fact, Module, NewModules, NotFew, Precedes
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import (
@@ -361,6 +361,43 @@ class Inclusion(Module):
                 near = ends[rows]
                 read.setdefault(source, []).append(pack(others, near) if inverse else pack(near, others))
         return read
+
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
+        """By the closure of the inclusions."""
+        subject, predicate, value = fact
+        rdf_type, included = self._rdf_type, self._included
+        found: list[Fact] = []
+        if predicate == rdf_type:
+            found += [(subject, rdf_type, class_) for class_ in included.classes.seconds_of(value)]
+        if predicate in included.copied():
+            targets = included.targets(predicate)
+            found += [(subject, target, value) for target in targets.properties]
+            found += [(value, target, subject) for target in targets.inverses]
+            found += [(subject, rdf_type, class_) for class_ in targets.domains]
+            found += [(value, rdf_type, class_) for class_ in targets.ranges]
+        return found
+
+    def instances_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Sequence[Fact]]:
+        """By the closure of the inclusions."""
+        subject, predicate, value = fact
+        for source in self._included.sources(predicate):
+            end, other = (value, subject) if source.inverse else (subject, value)
+            if facts.relation(source.predicate).has_key(end << 32 | other):
+                yield ((end, source.predicate, other),)
+        if predicate != self._rdf_type:
+            return
+        within = self._included.classes
+        for class_ in facts.relation(predicate).objects(subject):
+            if within.has(class_ << 32 | value):
+                yield ((subject, predicate, class_),)
+        for source in self._included.ends(value):
+            known, inverse = source.predicate, source.inverse
+            relation = facts.relation(known)
+            ends = relation.column_of_subjects(subject) if inverse else relation.column_of_objects(subject)
+            for other in ends[:MAX_FACTS_ONE_BY_ONE].tolist():
+                yield ((other, known, subject) if inverse else (subject, known, other),)
+            if ends.size > MAX_FACTS_ONE_BY_ONE:
+                raise NotFew
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Remove the inclusions that deleted guards supported. New ones are applied later, by ``add``."""

@@ -47,6 +47,14 @@ External = Callable[[int], Relation | None]
 """The facts of a predicate that are explicit, or that other modules derive in one step; None: not known."""
 
 
+Fact = tuple[int, int, int]
+"""Subject, predicate, object."""
+
+
+class NotFew(Exception):
+    """A change cannot be followed fact by fact, or takes longer in this way than all at once."""
+
+
 class Answer(NamedTuple):
     """What ``Module.add`` and ``Module.overdelete`` return."""
 
@@ -459,6 +467,20 @@ class Module(Protocol):
         Preconditions as for ``premises``.
         """
         return {}
+
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
+        """As ``overdelete``, for one fact, with no fact left out. Raises ``NotFew``.
+
+        Preconditions: no guard; ``facts`` are I, and are not changed any more.
+        """
+        raise NotFew
+
+    def instances_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Sequence[Fact]]:
+        """The premises, but for guards, of each instance over ``facts`` that concludes a fact.
+
+        May be asked for as many as suffice for a proof. Raises ``NotFew``. Preconditions as above.
+        """
+        raise NotFew
 
     @abstractmethod
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:

@@ -12,11 +12,23 @@ from dataclasses import replace
 from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
-from corollary.execute.run_plan import emit, run, run_delta, sizes
+from corollary.execute.run_plan import emit, extend, run, run_delta, sizes
+from corollary.modules.few_facts import (
+    Binding,
+    Match,
+    Steps,
+    facts_of,
+    few_conclusions,
+    few_derived,
+    few_premises,
+    joined,
+    starts,
+    steps_of,
+)
 from corollary.modules.groups import touched
 from corollary.modules.guard_probes import GuardProbes, GuardTables, Recent
 from corollary.modules.halving import NOT_HALVED, Halving, Halvings
-from corollary.modules.module import Answer, External, Module
+from corollary.modules.module import Answer, External, Fact, Module, NotFew
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.triggers import Trigger, Triggers, viable
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -56,6 +68,7 @@ class SemiNaive(Module):
         self._is_partial = False  # whether some body atoms of rules are not matched with recent facts
         self._probes = GuardProbes(context)
         self._plans: dict[tuple[Trigger, bool], DeltaPlan] = {}
+        self._steps: dict[Trigger, Steps] = {}
         self._halvings: Halvings | None = None  # made at the first use
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
@@ -101,6 +114,7 @@ class SemiNaive(Module):
         self._heads.drop(numbers)
         self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
         self._plans = {key: plan for key, plan in self._plans.items() if key[0].rule.number not in numbers}
+        self._steps = {key: steps for key, steps in self._steps.items() if key.rule.number not in numbers}
         self._probes.forget(numbers)
 
     def unstarted(self) -> list[int]:
@@ -154,10 +168,13 @@ class SemiNaive(Module):
                 self._conclude(rule, ages, candidates, halving=halving)
         tables = self._probes.over(facts)
         values = Recent(recent)
-        live = self._live(self._triggers, values, tables)
-        triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
-        for trigger, batch in self._run(triggers, ages, tables, values, halving=halving):
-            halving.emit(trigger.rule, batch, candidates)
+        if halving is NOT_HALVED and not fresh and values.few is not None:
+            candidates = self._conclusions(values, tables)
+        else:
+            live = self._live(self._triggers, values, tables)
+            triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
+            for trigger, batch in self._run(triggers, ages, tables, values, halving=halving):
+                halving.emit(trigger.rule, batch, candidates)
         self._old = facts.snapshot()
         new = halving.take(candidates, facts)
         return Answer(candidates, new=new)
@@ -185,8 +202,7 @@ class SemiNaive(Module):
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The conclusions of all instances over ``facts`` with a deleted premise."""
         tables, values = self._probes.over(facts), Recent(deleted)
-        live = self._live(self._triggers, values, tables, are_closed=self.concludes_facts)
-        return Answer(self._apply(live, tables, values))
+        return Answer(self._conclusions(values, tables, are_closed=self.concludes_facts))
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -194,10 +210,15 @@ class SemiNaive(Module):
         Every rule has a form with its head as a further body atom, which is matched with the candidates (the
         rederivation rules of Gupta, Mumick, Subrahmanian, Maintaining Views Incrementally, 1993).
         """
-        derived: Candidates = {}
-        for trigger, batch in self._backward(candidates, facts):
-            emit(trigger.rule.heads, batch, derived)
-        return derived
+        tables, values = self._probes.over(facts), Recent(candidates)
+        self._turn_rules()
+        if values.few is not None:
+            found, left = few_derived(self._few(self._heads, values, tables))
+        else:
+            found, left = {}, self._live(self._heads, values, tables)
+        for trigger, batch in self._backward(left, tables, values):
+            emit(trigger.rule.heads, batch, found)
+        return found
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The premises of the instances over ``facts`` whose conclusion is a candidate.
@@ -208,8 +229,13 @@ class SemiNaive(Module):
         def is_open(predicate: int) -> bool:
             return predicate < 0 or facts.relation(predicate).size > proved.relation(predicate).size
 
-        read: Candidates = {}
-        for trigger, batch in self._backward(candidates, facts, beyond=proved):
+        tables, values = self._probes.over(facts), Recent(candidates)
+        self._turn_rules()
+        if values.few is not None:
+            read, left = few_premises(self._few(self._heads, values, tables), is_open)
+        else:
+            read, left = {}, self._live(self._heads, values, tables)
+        for trigger, batch in self._backward(left, tables, values, beyond=proved):
             atoms = trigger.rule.atoms[: trigger.position]
             emit(tuple(atom for atom in atoms if is_open(atom.p)), batch, read)
         return read
@@ -256,6 +282,32 @@ class SemiNaive(Module):
                 self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
+    def conclusions_of(self, fact: Fact, facts: TripleIndex, proved: TripleIndex) -> Iterable[Fact]:
+        """By the rules one of whose body atoms matches the fact."""
+        found: list[Fact] = []
+        matches = self._matches(self._triggers, fact, self._tables(facts), are_closed=self.concludes_facts)
+        for trigger, _, bindings in matches:
+            if bindings is None:
+                raise NotFew
+            found += facts_of(trigger.rule.heads, bindings)
+        return found
+
+    def instances_of(self, fact: Fact, facts: TripleIndex) -> Iterable[Sequence[Fact]]:
+        """By the rules one of whose heads matches the fact."""
+        self._turn_rules()
+        for trigger, _, bindings in self._matches(self._heads, fact, self._tables(facts)):
+            if bindings is None:
+                raise NotFew
+            guards, atoms = trigger.rule.guards, trigger.rule.atoms[: trigger.position]
+            data = [atom for position, atom in enumerate(atoms) if position not in guards]
+            for binding in bindings:
+                yield facts_of(data, (binding,))
+
+    def _tables(self, facts: TripleIndex) -> GuardTables:
+        """The tables over facts that are not changed any more."""
+        latest = self._probes.latest
+        return latest if latest is not None and latest.facts is facts else self._probes.over(facts)
+
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The remaining facts become the old facts of the next round."""
         self._old = facts.snapshot()
@@ -282,18 +334,69 @@ class SemiNaive(Module):
             emit(trigger.rule.heads, batch, candidates)
         return candidates
 
-    def _backward(
-        self, candidates: TripleIndex, facts: TripleIndex, *, beyond: TripleIndex | None = None
-    ) -> Iterator[tuple[Trigger, Batch]]:
-        """The results of the rules whose heads are matched with the candidates, as ``_run`` returns them."""
+    def _turn_rules(self) -> None:
+        """Give rules their forms with a head as the last body atom."""
         for rule in self._forward:
             for head in rule.heads:
                 backward = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
                 self._heads.add(Trigger(backward, len(rule.atoms)))
         self._forward = []
-        ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
-        tables, values = self._probes.over(facts), Recent(candidates)
-        return self._run(self._live(self._heads, values, tables), ages, tables, values, beyond=beyond)
+
+    def _backward(
+        self,
+        triggers: Sequence[Trigger],
+        tables: GuardTables,
+        recent: Recent,
+        *,
+        beyond: TripleIndex | None = None,
+    ) -> Iterator[tuple[Trigger, Batch]]:
+        """The results of rules whose heads are matched with candidates, as ``_run`` returns them."""
+        ages = {Age.ALL: tables.facts, Age.RECENT: recent.facts, Age.OLD: tables.facts}
+        return self._run(triggers, ages, tables, recent, beyond=beyond)
+
+    def _conclusions(self, recent: Recent, tables: GuardTables, *, are_closed: bool = False) -> Candidates:
+        """The conclusions of all instances over the facts of the tables with a recent premise."""
+        if recent.few is None:
+            return self._apply(
+                self._live(self._triggers, recent, tables, are_closed=are_closed), tables, recent
+            )
+        found, left = few_conclusions(self._few(self._triggers, recent, tables, are_closed=are_closed))
+        if left:
+            extend(found, self._apply(left, tables, recent))
+        return found
+
+    def _few(
+        self, triggers: Triggers, recent: Recent, tables: GuardTables, *, are_closed: bool = False
+    ) -> Iterator[Match]:
+        """The triggers that few recent facts match, each with the bindings of its rule, if these are few."""
+        for fact in recent.few or ():
+            yield from self._matches(triggers, fact, tables, are_closed=are_closed)
+
+    def _matches(
+        self, triggers: Triggers, fact: Fact, tables: GuardTables, *, are_closed: bool = False
+    ) -> Iterator[Match]:
+        """As ``_few``, for one fact."""
+        for live in triggers.live_on((fact[1],), tables.facts, are_closed=are_closed):
+            for trigger in live.entered_by(fact, tables):
+                bindings = self._bindings(trigger, fact, tables)
+                if bindings is None or bindings:
+                    yield trigger, fact, bindings
+
+    def _bindings(self, trigger: Trigger, fact: Fact, tables: GuardTables) -> Sequence[Binding] | None:
+        """The bindings by which a recent fact matches a trigger's rule; None if they are not found by one."""
+        probe = trigger.probe
+        rows = tables.rows_of(probe, fact[1] if probe.variable == probe.atom.p else fact[2])
+        if rows is not None and not rows.rows.size:
+            return ()
+        steps = self._steps.get(trigger)
+        if steps is None:
+            ages = {Age.ALL: tables.facts, Age.RECENT: TripleIndex()}
+            steps = self._steps[trigger] = steps_of(self._plan(trigger, ages))
+        atoms = steps[rows is None]
+        if atoms is None:
+            return None
+        start = starts(trigger.atom.terms, fact, rows)
+        return joined(start, atoms, tables.facts) if start else start
 
     def _conclude(
         self,

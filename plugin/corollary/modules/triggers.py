@@ -18,6 +18,7 @@ from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch
 from corollary.kernels.sorted import Column, Mask
 from corollary.modules.guard_probes import GuardProbe, GuardTables, Recent
+from corollary.modules.module import Fact
 from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_PREDICATE_SETS_KEPT
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom, CompiledRule
@@ -103,7 +104,16 @@ class LiveTriggers:
     which it is not known that they have few values.
     """
 
-    __slots__ = ("_always", "_by_value", "_epoch", "_others", "_predicate", "_triggers", "_values")
+    __slots__ = (
+        "_always",
+        "_by_value",
+        "_entered",
+        "_epoch",
+        "_others",
+        "_predicate",
+        "_triggers",
+        "_values",
+    )
 
     def __init__(self, predicate: int, triggers: Sequence[Trigger]) -> None:
         self._triggers = triggers
@@ -111,6 +121,7 @@ class LiveTriggers:
         self._epoch = -1
         self._by_value: dict[int, list[int]] = {}
         self._others: list[int] = []
+        self._entered: dict[int, Sequence[Trigger]] = {}
         self._always: Sequence[Trigger] = ()
         self._values: Column = np.empty(0, np.uint32)
 
@@ -128,9 +139,26 @@ class LiveTriggers:
                 return [self._triggers[number] for number in sorted(chosen)]
         return self._always
 
+    def entered_by(self, fact: Fact, tables: GuardTables) -> Sequence[Trigger]:
+        """As ``entered``, for one recent fact."""
+        if self._epoch != tables.probes.epoch:
+            self._sort(tables)
+        if not self._by_value:
+            return self._always
+        value = fact[1] if self._predicate == OPEN else fact[2]
+        chosen = self._by_value.get(value)
+        if chosen is None:
+            return self._always
+        found = self._entered.get(value)
+        if found is None:
+            numbers = sorted({*self._others, *chosen})
+            found = self._entered[value] = [self._triggers[number] for number in numbers]
+        return found
+
     def _sort(self, tables: GuardTables) -> None:
         """Note the values of the triggers."""
         self._epoch, self._by_value, self._others = tables.probes.epoch, {}, []
+        self._entered = {}
         for number, trigger in enumerate(self._triggers):
             atom = trigger.atom
             few: Collection[int] | None = tables.few(trigger.probe)
@@ -188,6 +216,12 @@ class Triggers:
 
         ``are_closed``: the facts have all conclusions. So they have facts of the predicate of a head.
         """
+        return self.live_on(recent.all_predicates(), facts, are_closed=are_closed)
+
+    def live_on(
+        self, predicates: Sequence[int], facts: TripleIndex, *, are_closed: bool = False
+    ) -> list[LiveTriggers]:
+        """As ``live``, by the predicates of the recent facts."""
         present = facts.known_predicates
         live = self._live.get((present, are_closed))
         if live is None:
@@ -195,7 +229,7 @@ class Triggers:
                 self._live = {}
             live = self._live[present, are_closed] = {}
         chosen = []
-        for predicate in (*recent.all_predicates(), OPEN):
+        for predicate in (*predicates, OPEN):
             found = live.get(predicate)
             if found is None:
                 triggers = [

@@ -24,12 +24,13 @@ from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.deletion.routes import Routes
 from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA, SCHEMA
+from corollary.maintain.one_by_one import FewDeletions
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
 from corollary.maintain.tuning import DELETIONS_PER_CHECK, MAX_PAIRS_PER_FACT_TO_SIFT, MIN_CANDIDATES_TO_SIFT
 from corollary.maintain.workspace import Workspace
-from corollary.modules.module import Module
+from corollary.modules.module import Module, NotFew
 
 
 class BackwardForward:
@@ -106,6 +107,17 @@ class BackwardForwardLayer:
         self._hopeless: Delta = NOTHING  # what ``postponed`` found out about candidates to decide now
         self._types: Delta = NOTHING
         self._lost: Delta = NOTHING
+
+    def followed_one_by_one(self, candidates: Delta) -> FewDeletions | None:
+        """See ``FewDeletions``. Only in order: otherwise some premises are not final."""
+        if self.order is None:
+            return None
+        found = FewDeletions(self._work.engine.fixpoint, self._routes.deriving_of, self.order, self.proved)
+        try:
+            found.follow(candidates)
+        except NotFew:
+            return None
+        return found
 
     def may_postpone(self, candidates: Delta) -> bool:
         """If they are many, or once they were, in this layer."""

@@ -135,6 +135,10 @@ class CountedLayer:
         self.proved: TripleIndex = work.proved_at_first(layer)
         self.proved.share(work.layers.data_among(index.all_predicates()), staying)
 
+    def followed_one_by_one(self, candidates: Delta) -> None:
+        """All are counted already."""
+        return
+
     def may_postpone(self, candidates: Delta) -> bool:
         """No."""
         return False

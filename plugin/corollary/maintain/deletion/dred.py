@@ -76,6 +76,10 @@ class DRedLayer:
         self._layer = layer
         self._budget = budget
 
+    def followed_one_by_one(self, candidates: Delta) -> None:
+        """DRed rederives: nothing is decided before."""
+        return
+
     def may_postpone(self, candidates: Delta) -> bool:
         """No."""
         return False

@@ -48,6 +48,7 @@ class Routes:
         self._order = order
         self._strata = strata
         self._deriving: dict[frozenset[int], Sequence[Module]] = {}
+        self._deriving_one: dict[int, Sequence[Module]] = {}
         self._beside: dict[frozenset[int], Set[int]] = {}
         self._inner: dict[int, Sequence[Module]] = {}
         self._one_step: dict[int, bool] = {}
@@ -71,10 +72,19 @@ class Routes:
 
     def deriving(self, facts: Delta) -> Sequence[Module]:
         """The modules that may derive some of the facts. Modules without rules derive virtual facts."""
+        return self._deriving_any_of(frozenset(facts.all_predicates()))
+
+    def deriving_of(self, predicate: int) -> Sequence[Module]:
+        """The modules that may derive facts of a predicate."""
+        found = self._deriving_one.get(predicate)
+        if found is None:
+            found = self._deriving_one[predicate] = self._deriving_any_of(frozenset((predicate,)))
+        return found
+
+    def _deriving_any_of(self, predicates: frozenset[int]) -> Sequence[Module]:
         order = self._order
         if order is None:
             return self.modules
-        predicates = frozenset(facts.all_predicates())
         found = self._deriving.get(predicates)
         if found is None:
             names = set[str]().union(*map(order.modules_deriving, predicates))
