@@ -6,12 +6,15 @@ asked many times in one process, so that code is loaded and kernels are compiled
 Each commit adds another triple that was left out of the data. ``commit`` returns when the triple is on the
 disk; pyoxigraph's ``add`` is forced there by ``flush``. The yardstick is what the disk takes at least: one
 append of 100 bytes, and one fsync. They take turns, commit by commit. pyoxigraph does not reason.
+
+Two folders have closures of many facts: a chain of parts, and individuals that are all equal, each with a
+value. They are opened, and all facts of the property are counted.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -22,7 +25,7 @@ from benchmarks.engine import ENGINE, Facts
 from benchmarks.measure import Demand, Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import content
 from benchmarks.workloads.lubm import files
-from rdflib import Graph
+from rdflib import OWL, RDF, Graph
 
 from corollary.loaders import write
 from corollary.store import CorollaryStore
@@ -35,6 +38,8 @@ OPEN, COMMIT = "open, first query", "commit of one triple"
 
 UNIVERSITIES = 10
 COMMITS = 200
+CLOSED = {"chain": 100_000, "equal individuals": 10_000}
+"""The sizes of the data sets with closures: 5 billion parts, and 100 million values."""
 
 MOST_SECONDS_TO_OPEN = 0.05
 MOST_OVER_PYOXIGRAPH = 1.0
@@ -48,7 +53,38 @@ def run(settings: Settings) -> Results:
     for corpus in (None,) if settings.corpus is None else (settings.corpus, None):
         with files(corpus, number) as (size, paths), TemporaryDirectory() as name:
             _run_size(settings, size, paths, Path(name), results)
+    for kind, number in CLOSED.items():
+        with TemporaryDirectory() as name:
+            _run_closure(settings, kind, number // 100 if settings.small else number, Path(name), results)
     return results
+
+
+def _run_closure(settings: Settings, kind: str, number: int, folder: Path, results: Results) -> None:
+    """Add the measurement and the demand of one data set with a closure to the results."""
+    data, place, size = folder / "data.nt", folder / "store", f"{kind} of {number}"
+    data.write_text("".join(_chain(number) if kind == "chain" else _equal(number)))
+    _make(place, [data], "owl2rl")
+    store = Opened(place, "SELECT (COUNT(*) AS ?n) { ?s <n:has> ?o }")
+    (measured,) = measure(NAME, [store.task(size)], settings.repeat)
+    store.close()
+    results.measurements.append(measured)
+    if not settings.small:
+        text = f"{size}: open, and count the facts of the property"
+        results.demands.append(Demand(NAME, text, measured.median, MOST_SECONDS_TO_OPEN, "s"))
+
+
+def _chain(number: int) -> Iterator[str]:
+    """A transitive property, and a chain of that many facts."""
+    yield f"<n:has> <{RDF.type}> <{OWL.TransitiveProperty}> .\n"
+    for part in range(number):
+        yield f"<n:{part}> <n:has> <n:{part + 1}> .\n"
+
+
+def _equal(number: int) -> Iterator[str]:
+    """A chain of that many equal individuals, each with a value."""
+    for one in range(number):
+        yield f"<n:{one}> <{OWL.sameAs}> <n:{one + 1}> .\n"
+        yield f'<n:{one}> <n:has> "{one}" .\n'
 
 
 def _run_size(settings: Settings, size: str, paths: Sequence[Path], folder: Path, results: Results) -> None:
