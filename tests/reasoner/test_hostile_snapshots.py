@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from tests.compression import compress_all
 from tests.strategies import thorough
 
+from corollary.closure.copy_index import CopyIndex
+from corollary.closure.stored_closure import INDEXES
 from corollary.columns import mapped_pairs
 from corollary.columns.column_file import FIRST_BYTE, ColumnFile, DamagedFile, written
 from corollary.language import CorollaryError
@@ -163,6 +165,26 @@ def test_hostile_closures(good: Path, tmp_path_factory: pytest.TempPathFactory, 
             column[at] = data.draw(st.integers(0, 3))
     rewrite(folder / "x.snapshot", about, columns)
     use(folder / "x.snapshot", folder / "folder")
+
+
+def test_copies_of_another_member_are_refused(tmp_path: Path) -> None:
+    """A fact that stands for its copies is of a member that is not the least one of its clique."""
+    place = tmp_path / "x.snapshot"
+    with pytest.MonkeyPatch.context() as patch:
+        compress_all(patch)
+        reasoner = Reasoner()
+        reasoner.add(("<urn:a>", f"<{OWL}sameAs>", "<urn:b>"), ("<urn:a>", "<urn:q>", "<urn:v>"))
+        reasoner.save_snapshot(place)
+    about, columns = columns_of(place)
+    _, keys = columns["closures.keys"]
+    (row,) = np.flatnonzero(columns["closures.kind"][1] == INDEXES.index(CopyIndex))
+    edge, members = (int(columns["closures.starts"][1][6 * row + part]) for part in (0, 3))
+    keys[edge] = (keys[members + 1] >> np.uint64(32) << np.uint64(32)) | (keys[edge] & np.uint64(0xFFFFFFFF))
+    rewrite(place, about, columns)
+    reasoner = Reasoner()
+    reasoner.open(place)
+    with pytest.raises(DamagedFile, match="not of their least members"):
+        list(reasoner.match(None, "<urn:q>"))
 
 
 @thorough(60)

@@ -288,6 +288,22 @@ def test_a_large_closure_is_followed_after_opening(chain: Path) -> None:
     reasoner.close()
 
 
+def test_what_a_closure_holds_counts_not_what_it_has(chain: Path) -> None:
+    """For the estimate of starting over, and for whether a folder that is closed gets another snapshot."""
+    reasoner = Reasoner()
+    reasoner.open(chain)
+    state = reasoner.settled().state
+    assert state.index.held() < 30_000
+    known = state.materialisation
+    assert known is not None
+    assert known.engine.seconds < 0.1
+    reasoner.add(*((f"<urn:n{n}>", "<urn:other>", f"<urn:n{n + 1}>") for n in range(9000)))
+    assert len(reasoner) > 10_000_000
+    before = {place.name for place in chain.glob("*.snapshot")}
+    reasoner.close()
+    assert {place.name for place in chain.glob("*.snapshot")} != before
+
+
 @pytest.mark.usefixtures("small_chunks")
 def test_graphs_prefixes_and_blank_nodes(tmp_path: Path) -> None:
     """Graphs that share facts, that are small parts of others, that are empty; and a bound prefix."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 from rdflib import OWL, RDF, RDFS, BNode, Graph, Literal, URIRef
 from rdflib.collection import Collection
-from tests.compression import compress_all
+from tests.compression import Kept, compress_all
 
 from corollary.evaluate import MaterialisedView
 from corollary.kernels import announcing
@@ -153,6 +154,23 @@ def test_who_lists_all_facts_says_so(
     monkeypatch.setattr(announcing, "MAX_ROWS_UNANNOUNCED", 50)
     with pytest.warns(ListingWarning, match="listing (78|66) facts that are held compressed"):
         list_all(graph, tmp_path)
+
+
+@pytest.mark.parametrize("kept", ["intervals", "bits", "beside"])
+def test_copies_of_facts_that_a_rule_closes_later(monkeypatch: pytest.MonkeyPatch, kept: Kept) -> None:
+    """The facts of a property are held as copies when rules come that make it transitive and symmetric."""
+    compress_all(monkeypatch, kept)
+    rules = "PREFIX : <n:> [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] . [?y, :p, ?x] :- [?x, :p, ?y] ."
+    graph = Graph(CorollaryStore(rules="owl2rl"))
+    graph += [(name(0), SAME, name(1)), (name(0), P, name(2))]
+    assert len(set(graph.triples((None, P, None)))) == 2
+    store_of(graph).add_rules(rules)
+    assert set(graph.subject_objects(P)) == set(product(map(name, range(3)), repeat=2))
+    graph.add((name(3), P, name(2)))
+    assert set(graph.subject_objects(P)) == set(product(map(name, range(4)), repeat=2))
+    graph.remove((name(3), P, name(2)))
+    assert store_of(graph).verify().is_sound
+    assert set(graph.subject_objects(P)) == set(product(map(name, range(3)), repeat=2))
 
 
 def test_a_folder_lists_no_closure_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

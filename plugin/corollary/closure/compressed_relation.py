@@ -101,6 +101,11 @@ class CompressedRelation(Relation):
         return f"CompressedRelation({len(self):,} facts, +{len(self._beside):,} -{len(self._without):,})"
 
     @property
+    def held(self) -> int:
+        """As ``Relation.held``: the edges of the index, and what is listed beside it or missing."""
+        return self._closure.edges.size + self._without.held + self._beside.held
+
+    @property
     def closed_by(self) -> str:
         """As ``Relation.closed_by``."""
         return self._closure.closed_by

@@ -50,7 +50,7 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
-from corollary.columns.relation import EMPTY, PATHS
+from corollary.columns.relation import COPIES, EMPTY, PATHS
 from corollary.kernels.sorted import Keys
 
 
@@ -65,7 +65,9 @@ class MaintainedClosure:
         symmetric: bool = False,
         restored: Keys = NO_KEYS,
     ) -> None:
-        self.external = external
+        # copies are listed: they do not follow by the own rules
+        is_copied = external.closed_by == COPIES
+        self.external = Relation(Pairs(external.pairs().keys)) if is_copied else external
         self.symmetric = symmetric
         self.doubtful = NO_KEYS
         self._restored = restored

@@ -63,23 +63,24 @@ class Generators(NamedTuple):
 class StoredClosure(CompressedRelation):
     """A compressed relation whose index is made when facts are first asked for."""
 
-    __slots__ = ("_damage", "_kind", "basis", "generators_read")
+    __slots__ = ("_damage", "_held", "_kind", "basis", "generators_read")
 
     def __init__(
         self,
         size: int,
         legal: int,
+        held: int,
         kind: int,
         read: Callable[[], Generators],
         damage: Callable[[str], Exception],
         basis: Basis | None,
     ) -> None:
-        """A relation of ``size`` facts, ``legal`` of which have no literal as subject.
+        """A relation of ``size`` facts, ``legal`` of which have no literal as subject; ``held`` are stored.
 
         ``read`` returns its generators, which are of ``kind``. ``damage`` makes the error that is raised if
         these are not those of so many facts. ``basis`` is as ``Relation.basis``.
         """
-        self.size, self._legal, self._kind = size, legal, kind
+        self.size, self._legal, self._held, self._kind = size, legal, held, kind
         self.generators_read, self._damage, self.basis = read, damage, basis
 
     def __getattr__(self, name: str) -> Any:
@@ -94,6 +95,11 @@ class StoredClosure(CompressedRelation):
         self._without, self._beside = Relation(Pairs(without)), Relation(Pairs(beside))
         self._closure = index
         return getattr(self, name)
+
+    @property
+    def held(self) -> int:
+        """As ``Relation.held``. Nothing is read."""
+        return self._held
 
     @property
     def closed_by(self) -> str:

@@ -121,6 +121,11 @@ class Relation:
         return self._parts
 
     @property
+    def held(self) -> int:
+        """The number of facts that are held: all, unless the relation is compressed."""
+        return self.size
+
+    @property
     def closed_by(self) -> str:
         """``PATHS`` or ``COPIES``, if the relation is compressed; else the empty text."""
         return ""

@@ -135,7 +135,7 @@ class Engine:
         names = compiled.dictionary.decode
         self.fixpoint = Fixpoint(index, self._modules.modules, names, self._watch)
         self._sort_modules()
-        self.seconds = SECONDS_TO_MAKE_RULES + index.fact_count() * SECONDS_PER_FACT_ADOPTED
+        self.seconds = SECONDS_TO_MAKE_RULES + index.held() * SECONDS_PER_FACT_ADOPTED
         if closed is None:
             self.add(stated)
 

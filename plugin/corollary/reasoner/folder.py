@@ -448,9 +448,12 @@ class Folder:
         version, checkpoint = self._written.version, self._written.checkpoint
         if self.read_only or version is None or version.derived.state is None:
             return False
-        size = version.state.index.fact_count()
-        if size < MIN_FACTS_TO_CHECKPOINT:
+        index = version.state.index
+        if index.fact_count() < MIN_FACTS_TO_CHECKPOINT:
             return False
+        size = (
+            index.held() if closing else index.fact_count()
+        )  # to look at all predicates takes a commit's time
         least = MIN_FACTS_PER_FACT_LEFT_AT_CLOSE if closing else MIN_FACTS_PER_FACT_AFTER_CHECKPOINT
         pays = (
             checkpoint is None

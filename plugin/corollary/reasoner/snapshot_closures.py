@@ -13,12 +13,13 @@ from functools import partial
 
 import numpy as np
 
+from corollary.closure.cliques import Cliques
 from corollary.closure.copy_index import CopyIndex
 from corollary.closure.stored_closure import INDEXES, Generators, StoredClosure
 from corollary.columns import Relation
 from corollary.columns.column_file import Column, ColumnFile, ColumnWriter
 from corollary.columns.mapped_pairs import IdCheck, PartOfPairs
-from corollary.columns.pairs import NO_KEYS, firsts
+from corollary.columns.pairs import NO_KEYS, among, firsts, seconds
 from corollary.columns.relation import Basis
 from corollary.kernels.sorted import Keys
 
@@ -126,8 +127,9 @@ class MappedClosures:
             keys = partial(self._keys, number, "external")
             external = Relation(PartOfPairs(self._size(number, "external"), keys))
             basis = Basis(external, self._bases[number] == CERTAIN)
+        held = sum(self._size(number, name) for name in ("edges", "without", "beside"))
         read = partial(self._generators, number, kind)
-        return StoredClosure(self.sizes[row], legal, kind, read, self._file.damage, basis)
+        return StoredClosure(self.sizes[row], legal, held, kind, read, self._file.damage, basis)
 
     def check_all(self, relations: Iterable[Relation]) -> None:
         """Read and check all closures among some relations of the file. Raises DamagedFile."""
@@ -142,11 +144,18 @@ class MappedClosures:
     def _generators(self, number: int, kind: int) -> Generators:
         keys = {name: self._keys(number, name) for name in _PARTS[:-1]}
         if INDEXES[kind] is CopyIndex:
-            for name in ("subjects", "objects"):
-                members = firsts(keys[name])
-                if not (members[1:] > members[:-1]).all():
-                    raise self._file.damage("a term is in two cliques")
+            self._refuse_other_cliques(keys["subjects"], firsts(keys["edges"]))
+            self._refuse_other_cliques(keys["objects"], seconds(keys["edges"]))
         return Generators(kind, **keys)
+
+    def _refuse_other_cliques(self, pairs: Keys, ends: Column) -> None:
+        """Raise DamagedFile unless pairs (member, least) are cliques, and ends of facts are least members."""
+        members, least = firsts(pairs), seconds(pairs)
+        are_apart = (members[1:] > members[:-1]).all()
+        cliques = Cliques(pairs)
+        are_named = are_apart and (cliques.least(least) == least).all() and among(least, members).all()
+        if not are_named or not (cliques.least(ends) == ends).all():
+            raise self._file.damage("equal terms are in two cliques, or a fact is not of their least members")
 
     def _run(self, number: int, name: str) -> tuple[int, int]:
         place = number * len(_PARTS) + _PARTS.index(name)
