@@ -77,8 +77,8 @@ class StoredClosure(CompressedRelation):
     ) -> None:
         """A relation of ``size`` facts, ``legal`` of which have no literal as subject; ``held`` are stored.
 
-        ``read`` returns its generators, which are of ``kind``. ``damage`` makes the error that is raised if
-        these are not those of so many facts. ``basis`` is as ``Relation.basis``.
+        ``read`` returns its generators, which are of ``kind``. If another number of facts follows from these
+        than ``size``, the error that ``damage`` makes is raised. ``basis`` is as ``Relation.basis``.
         """
         self.size, self._legal, self._held, self._kind = size, legal, held, kind
         self.generators_read, self._damage, self.basis = read, damage, basis

@@ -6,7 +6,7 @@ takes longer than to look up what they match.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -125,59 +125,31 @@ def facts_of(atoms: Iterable[Atom], bindings: Iterable[Binding]) -> list[Fact]:
     ]
 
 
-def few_conclusions(matches: Iterable[Match]) -> tuple[Candidates, list[Trigger]]:
-    """The conclusions of rules that few facts match; and the triggers that are not matched one by one."""
-    found: dict[int, set[int]] = {}
-    left: dict[int, Trigger] = {}
-    for trigger, _, bindings in matches:
-        if bindings is None:
-            left[id(trigger)] = trigger
-        else:
-            _note(trigger.rule.heads, bindings, found, None)
-    return _packed(found), [*left.values()]
-
-
-def few_derived(matches: Iterable[Match]) -> tuple[Candidates, list[Trigger]]:
-    """The facts that match heads of rules, and follow by these; and the triggers as ``few_conclusions``."""
-    found: dict[int, set[int]] = {}
-    left: dict[int, Trigger] = {}
-    for trigger, (subject, predicate, value), bindings in matches:
-        if bindings is None:
-            left[id(trigger)] = trigger
-        else:
-            found.setdefault(predicate, set()).add(subject << 32 | value)
-    return _packed(found), [*left.values()]
-
-
-def few_premises(
-    matches: Iterable[Match], is_wanted: Callable[[int], bool]
+def few_found(
+    matches: Iterable[Match], found_by: Callable[[Trigger, Fact, Sequence[Binding]], Iterable[Fact]]
 ) -> tuple[Candidates, list[Trigger]]:
-    """The premises of wanted predicates of rules whose heads few facts match; and the other triggers."""
+    """The facts that ``found_by`` returns for matches; and the triggers that are not matched one by one."""
     found: dict[int, set[int]] = {}
     left: dict[int, Trigger] = {}
-    for trigger, _, bindings in matches:
+    for trigger, fact, bindings in matches:
         if bindings is None:
             left[id(trigger)] = trigger
-        else:
-            _note(trigger.rule.atoms[: trigger.position], bindings, found, is_wanted)
-    return _packed(found), [*left.values()]
+            continue
+        for subject, predicate, value in found_by(trigger, fact, bindings):
+            found.setdefault(predicate, set()).add(subject << 32 | value)
+    return {p: [np.array(sorted(keys), np.uint64)] for p, keys in found.items()}, [*left.values()]
 
 
-def _note(
-    atoms: Iterable[Atom],
-    bindings: Iterable[Binding],
-    into: dict[int, set[int]],
-    is_wanted: Callable[[int], bool] | None,
-) -> None:
-    """Add the facts that atoms become by some bindings of all their variables; of the wanted predicates."""
-    for atom in atoms:
-        s, p, o = atom.s, atom.p, atom.o
-        for binding in bindings:
-            predicate = p if p >= 0 else binding[p]
-            if is_wanted is None or is_wanted(predicate):
-                key = (s if s >= 0 else binding[s]) << 32 | (o if o >= 0 else binding[o])
-                into.setdefault(predicate, set()).add(key)
+def heads_of(trigger: Trigger, fact: Fact, bindings: Sequence[Binding]) -> Iterable[Fact]:
+    """What a rule concludes by some bindings."""
+    return facts_of(trigger.rule.heads, bindings)
 
 
-def _packed(facts: Mapping[int, Iterable[int]]) -> Candidates:
-    return {predicate: [np.array(sorted(keys), np.uint64)] for predicate, keys in facts.items()}
+def matched(trigger: Trigger, fact: Fact, bindings: Sequence[Binding]) -> Iterable[Fact]:
+    """The fact that a head of a rule has matched, and that follows by some bindings."""
+    return (fact,)
+
+
+def body_of(trigger: Trigger, fact: Fact, bindings: Sequence[Binding]) -> Iterable[Fact]:
+    """The premises of a rule, by some bindings, whose head has matched a fact."""
+    return facts_of(trigger.rule.atoms[: trigger.position], bindings)

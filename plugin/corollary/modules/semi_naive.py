@@ -17,11 +17,12 @@ from corollary.modules.few_facts import (
     Binding,
     Match,
     Steps,
+    body_of,
     facts_of,
-    few_conclusions,
-    few_derived,
-    few_premises,
+    few_found,
+    heads_of,
     joined,
+    matched,
     starts,
     steps_of,
 )
@@ -213,7 +214,7 @@ class SemiNaive(Module):
         tables, values = self._probes.over(facts), Recent(candidates)
         self._turn_rules()
         if values.few is not None:
-            found, left = few_derived(self._few(self._heads, values, tables))
+            found, left = few_found(self._few(self._heads, values, tables), matched)
         else:
             found, left = {}, self._live(self._heads, values, tables)
         for trigger, batch in self._backward(left, tables, values):
@@ -232,7 +233,8 @@ class SemiNaive(Module):
         tables, values = self._probes.over(facts), Recent(candidates)
         self._turn_rules()
         if values.few is not None:
-            read, left = few_premises(self._few(self._heads, values, tables), is_open)
+            read, left = few_found(self._few(self._heads, values, tables), body_of)
+            read = {predicate: keys for predicate, keys in read.items() if is_open(predicate)}
         else:
             read, left = {}, self._live(self._heads, values, tables)
         for trigger, batch in self._backward(left, tables, values, beyond=proved):
@@ -360,7 +362,8 @@ class SemiNaive(Module):
             return self._apply(
                 self._live(self._triggers, recent, tables, are_closed=are_closed), tables, recent
             )
-        found, left = few_conclusions(self._few(self._triggers, recent, tables, are_closed=are_closed))
+        few = self._few(self._triggers, recent, tables, are_closed=are_closed)
+        found, left = few_found(few, heads_of)
         if left:
             extend(found, self._apply(left, tables, recent))
         return found

@@ -500,7 +500,7 @@ class Folder:
             return None
         contents = contents_of(version)
         if current_thread() is self._in_background and _lists_closures(contents):
-            return None  # a later transaction has changed the modules, and nobody has asked for a list
+            return None  # transactions have gone on: the modules no longer know what this version followed
         counts = tuple(map(contents.dictionary.count, BULK_KINDS))
         if counts != written.in_database.counts or written.stored is not None:
             self._write_again(written, version, counts, is_new=counts != written.counts)
